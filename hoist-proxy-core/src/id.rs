@@ -1,0 +1,233 @@
+//! JSON-RPC request ids.
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+
+use bytes::Bytes;
+
+/// A request id, compared by decoded value and type.
+///
+/// `"a"` equals `"\u0061"`, `1` equals `1.0`, and `1` differs from `"1"`. Null, fractional and
+/// huge ids are ids like any other: MCP allows only strings and integers, but a proxy forwards
+/// what it gets. [`raw`](Self::raw) is the id as its sender spelt it.
+///
+/// # Examples
+///
+/// ```
+/// use hoist_proxy_core::RequestId;
+///
+/// let id = |text: &str| RequestId::parse(text.as_bytes()).unwrap();
+/// assert_eq!(id(r#""a""#), id(r#""\u0061""#));
+/// assert_eq!(id("10"), id("1.0e1"));
+/// assert_ne!(id("1"), id(r#""1""#));
+/// assert_eq!(id("1.0").raw(), "1.0");
+/// ```
+#[derive(Clone)]
+pub struct RequestId {
+    raw: Bytes,
+    value: Value,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Value {
+    Null,
+    /// Small integers, the usual case, take no allocation.
+    Integer(i64),
+    String(Box<str>),
+    /// Any other number: sign, digits without leading or trailing zeros, power of ten.
+    Decimal {
+        negative: bool,
+        digits: Box<str>,
+        exponent: i64,
+    },
+    /// A string that is no Unicode text, or a number whose exponent fits nowhere: by spelling.
+    Spelt(Bytes),
+}
+
+impl RequestId {
+    /// An id from its JSON text; `None` when the text is no string, number or null.
+    ///
+    /// The text must be valid JSON on its own, as a slice of a parsed message is.
+    pub fn parse(raw: &[u8]) -> Option<Self> {
+        Self::from_bytes(Bytes::copy_from_slice(raw))
+    }
+
+    /// As [`parse`](Self::parse), keeping `raw` itself.
+    pub(crate) fn from_bytes(raw: Bytes) -> Option<Self> {
+        let value = match raw.first()? {
+            b'n' => Value::Null,
+            b'"' => serde_json::from_slice::<String>(&raw)
+                .map_or_else(|_| Value::Spelt(raw.clone()), |text| Value::String(text.into())),
+            b'-' | b'0'..=b'9' => number(&raw),
+            _ => return None,
+        };
+        Some(Self { raw, value })
+    }
+
+    /// The id of the proxy's own request number `n`: the string `hoist-<n>`.
+    pub fn own(n: u64) -> Self {
+        let text = format!("{OWN_PREFIX}{n}");
+        Self { raw: Bytes::from(format!("\"{text}\"")), value: Value::String(text.into()) }
+    }
+
+    /// The null id, of an error in answer to a message whose id cannot be told.
+    pub(crate) fn null() -> Self {
+        Self { raw: Bytes::from_static(b"null"), value: Value::Null }
+    }
+
+    /// The id's JSON text, as its sender spelt it.
+    pub fn raw(&self) -> &str {
+        // A slice of a JSON text that was checked to be UTF-8 when it was parsed.
+        std::str::from_utf8(&self.raw).unwrap_or("null")
+    }
+
+    /// Whether the id is null, which only an error in answer to an unreadable request has.
+    pub fn is_null(&self) -> bool {
+        self.value == Value::Null
+    }
+
+    /// The `n` of a `hoist-<n>` id, whoever made it.
+    pub(crate) fn own_number(&self) -> Option<u64> {
+        match &self.value {
+            Value::String(text) => {
+                let digits = text.strip_prefix(OWN_PREFIX)?;
+                let plain = digits.bytes().all(|b| b.is_ascii_digit())
+                    && (digits == "0" || !digits.starts_with('0'));
+                if plain { digits.parse().ok() } else { None }
+            }
+            _ => None,
+        }
+    }
+
+    /// The same id in memory of its own, so that it does not keep the message it came in alive.
+    pub(crate) fn detached(&self) -> Self {
+        Self { raw: Bytes::copy_from_slice(&self.raw), value: self.value.clone() }
+    }
+}
+
+const OWN_PREFIX: &str = "hoist-";
+
+fn number(raw: &Bytes) -> Value {
+    let text = std::str::from_utf8(raw).unwrap_or("");
+    if let Ok(integer) = text.parse::<i64>() {
+        return Value::Integer(integer);
+    }
+    let negative = text.starts_with('-');
+    let text = text.trim_start_matches('-');
+    let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let Ok(exponent) = exponent.trim_start_matches('+').parse::<i64>() else {
+        return Value::Spelt(raw.clone());
+    };
+    let digits = format!("{whole}{fraction}");
+    let significant = digits.trim_start_matches('0').trim_end_matches('0');
+    if significant.is_empty() {
+        return Value::Integer(0);
+    }
+    let trailing = digits.len() - digits.trim_end_matches('0').len();
+    let shift = i64::try_from(trailing).unwrap_or(0) - i64::try_from(fraction.len()).unwrap_or(0);
+    let Some(exponent) = exponent.checked_add(shift) else {
+        return Value::Spelt(raw.clone());
+    };
+    // An integer spelt as a fraction or with an exponent is that integer.
+    if let Ok(zeros) = usize::try_from(exponent)
+        && significant.len() + zeros <= 19
+        && let Ok(integer) =
+            format!("{}{significant}{}", if negative { "-" } else { "" }, "0".repeat(zeros))
+                .parse::<i64>()
+    {
+        return Value::Integer(integer);
+    }
+    Value::Decimal { negative, digits: significant.into(), exponent }
+}
+
+impl PartialEq for RequestId {
+    fn eq(&self, other: &Self) -> bool {
+        self.value == other.value
+    }
+}
+
+impl Eq for RequestId {}
+
+impl Hash for RequestId {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.value.hash(state);
+    }
+}
+
+impl fmt::Debug for RequestId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RequestId({})", self.raw())
+    }
+}
+
+impl fmt::Display for RequestId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.raw())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(text: &str) -> RequestId {
+        RequestId::parse(text.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn ids_match_by_decoded_value_and_type() {
+        for (a, b) in [
+            ("1", "1"),
+            ("1", "1.0"),
+            ("10", "1e1"),
+            ("10", "100e-1"),
+            ("-0", "0"),
+            ("0.0e5", "0"),
+            ("0.5", "5e-1"),
+            ("12345678901234567890", "1234567890123456789e1"),
+            ("-9223372036854775808", "-9223372036854775808.0"),
+            (r#""a""#, r#""\u0061""#),
+            (r#""/""#, r#""\/""#),
+            ("null", "null"),
+            (r#""\ud83d""#, r#""\ud83d""#),
+        ] {
+            assert_eq!(id(a), id(b), "{a} {b}");
+        }
+        for (a, b) in [
+            ("1", r#""1""#),
+            ("1", "1.5"),
+            ("0", "null"),
+            ("9007199254740993", "9007199254740992"),
+            ("12345678901234567890", "12345678901234567891"),
+            ("1e400", "1e401"),
+            ("1", "-1"),
+            (r#""a""#, r#""A""#),
+            (r#""null""#, "null"),
+        ] {
+            assert_ne!(id(a), id(b), "{a} {b}");
+        }
+    }
+
+    #[test]
+    fn an_absurd_exponent_costs_no_memory() {
+        assert_eq!(id("1e999999999999"), id("1.0e999999999999"));
+        assert_eq!(id("1e99999999999999999999"), id("1e99999999999999999999"));
+    }
+
+    #[test]
+    fn only_plain_hoist_numbers_are_own_numbers() {
+        assert_eq!(id(r#""hoist-12""#).own_number(), Some(12));
+        assert_eq!(RequestId::own(3), id(r#""hoist-3""#));
+        for other in [r#""hoist-""#, r#""hoist-01""#, r#""hoist-1a""#, r#""hoist-+1""#, "1"] {
+            assert_eq!(id(other).own_number(), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn objects_arrays_and_booleans_are_no_ids() {
+        for text in ["{}", "[]", "true", "false", ""] {
+            assert!(RequestId::parse(text.as_bytes()).is_none(), "{text}");
+        }
+    }
+}

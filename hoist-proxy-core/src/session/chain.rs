@@ -1,0 +1,303 @@
+//! Running a request through the layers.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use futures::future::BoxFuture;
+use tokio::time::{Instant, Sleep};
+
+use super::core::{Core, ExchangeState, Link};
+use super::hold::HoldClock;
+use super::send::send;
+use crate::{Breakage, Error, Next, Request, Response, WhenBroken};
+
+type Answer = Result<Response, Error>;
+
+/// Where a layer hands its request on, and gets the answer from. Erases the lifetime of what runs
+/// inside, so that [`Next`] has one lifetime only.
+pub(crate) trait Slot: Send + Sync {
+    /// The layer passes on the request it was called with.
+    fn hand_on(&self, request: Request);
+    /// Drives what is inside, and yields its answer.
+    fn poll_answer(&self, cx: &mut Context<'_>) -> Poll<Answer>;
+    /// A request of the layer's own starts.
+    fn own_started(&self);
+    /// A request of the layer's own is over.
+    fn own_ended(&self);
+}
+
+/// Passes a request to the next layer that acts on it, or to the wire.
+pub(crate) fn proceed<'a>(
+    core: &'a Core,
+    exchange: &'a ExchangeState,
+    mut position: usize,
+    request: Request,
+) -> BoxFuture<'a, Answer> {
+    let direction = exchange.direction;
+    while let Some(link) = core.link(direction, position) {
+        position += 1;
+        if link.acts.acts_on(direction, request.method()) {
+            return Box::pin(through(core, exchange, link, position, request));
+        }
+    }
+    Box::pin(send(core, exchange, request))
+}
+
+/// Runs a request through one layer, and through what is inside it; keeps what is inside alive
+/// when the layer breaks.
+async fn through<'a>(
+    core: &'a Core,
+    exchange: &'a ExchangeState,
+    link: &'a Link,
+    position: usize,
+    request: Request,
+) -> Answer {
+    let serial = request.serial.unwrap_or_default();
+    let inside = Inside {
+        core,
+        exchange,
+        link,
+        position,
+        state: Mutex::new(InsideState {
+            untouched: Some(request.copy()),
+            running: None,
+            answer: None,
+            waker: None,
+            own: 0,
+        }),
+    };
+    let next = Next { core, exchange, slot: &inside, serial, position, layer: &link.name };
+    let started = catch_unwind(AssertUnwindSafe(|| link.interceptor.call(request, next)));
+    let mut layer = Holder {
+        core,
+        inside: &inside,
+        call: None,
+        clock: HoldClock::new(link.hold),
+        timer: None,
+        counted: false,
+        broken: None,
+    };
+    match started {
+        Ok(call) => layer.call = Some(call),
+        Err(_) => layer.break_off(Breakage::Panicked, None),
+    }
+    std::future::poll_fn(|cx| layer.poll(cx)).await
+}
+
+/// What runs inside a layer.
+struct Inside<'a> {
+    core: &'a Core,
+    exchange: &'a ExchangeState,
+    link: &'a Link,
+    position: usize,
+    state: Mutex<InsideState<'a>>,
+}
+
+struct InsideState<'a> {
+    /// The request as the layer got it, until it hands it on.
+    untouched: Option<Request>,
+    running: Option<BoxFuture<'a, Answer>>,
+    answer: Option<Answer>,
+    /// Who waits for the answer in the layer.
+    waker: Option<Waker>,
+    /// How many requests of the layer's own are in flight.
+    own: usize,
+}
+
+impl<'a> Inside<'a> {
+    fn state(&self) -> MutexGuard<'_, InsideState<'a>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn start(&self, request: Request) {
+        let running = proceed(self.core, self.exchange, self.position, request);
+        let mut state = self.state();
+        state.untouched = None;
+        state.running = Some(running);
+    }
+
+    /// Drives what runs inside; true when an answer has come.
+    fn drive(&self, cx: &mut Context<'_>) -> bool {
+        let mut state = self.state();
+        let Some(running) = &mut state.running else { return false };
+        let Poll::Ready(answer) = running.as_mut().poll(cx) else { return false };
+        state.running = None;
+        state.answer = Some(answer);
+        if let Some(waker) = state.waker.take() {
+            waker.wake();
+        }
+        true
+    }
+}
+
+impl Slot for Inside<'_> {
+    fn hand_on(&self, request: Request) {
+        self.start(request);
+    }
+
+    fn poll_answer(&self, cx: &mut Context<'_>) -> Poll<Answer> {
+        self.drive(cx);
+        let mut state = self.state();
+        if let Some(answer) = &state.answer {
+            return Poll::Ready(answer.clone());
+        }
+        state.waker = Some(cx.waker().clone());
+        Poll::Pending
+    }
+
+    fn own_started(&self) {
+        self.state().own += 1;
+    }
+
+    fn own_ended(&self) {
+        self.state().own -= 1;
+    }
+}
+
+/// A layer at work on a request.
+struct Holder<'a, 'i> {
+    core: &'a Core,
+    inside: &'i Inside<'a>,
+    /// The layer's future; gone once it broke.
+    call: Option<BoxFuture<'i, Answer>>,
+    clock: HoldClock,
+    timer: Option<Pin<Box<Sleep>>>,
+    /// Whether this counts among the held exchanges.
+    counted: bool,
+    broken: Option<Error>,
+}
+
+impl Holder<'_, '_> {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Answer> {
+        loop {
+            if let Some(call) = &mut self.call {
+                match catch_unwind(AssertUnwindSafe(|| call.as_mut().poll(cx))) {
+                    Ok(Poll::Ready(Ok(mut response))) => {
+                        if response.is_changed() && response.made_by.is_none() {
+                            response.made_by = Some(Arc::clone(&self.inside.link.name));
+                        }
+                        return Poll::Ready(Ok(response));
+                    }
+                    Ok(Poll::Ready(Err(error))) => self.failed(error),
+                    Ok(Poll::Pending) => {}
+                    Err(_) => self.break_off(Breakage::Panicked, None),
+                }
+            }
+            if self.inside.drive(cx) && self.call.is_some() {
+                continue;
+            }
+            if self.call.is_none() {
+                return self.poll_broken(cx);
+            }
+            if self.holds(cx) {
+                return Poll::Pending;
+            }
+        }
+    }
+
+    /// The layer waits: runs its clock, counts it. False when that broke it.
+    fn holds(&mut self, cx: &mut Context<'_>) -> bool {
+        let (with_layer, own) = {
+            let state = self.inside.state();
+            (state.running.is_none(), state.own)
+        };
+        if with_layer && !self.counted {
+            if !self.core.start_hold() {
+                self.break_off(Breakage::Crowded, None);
+                return false;
+            }
+            self.counted = true;
+        } else if !with_layer && self.counted {
+            self.uncount();
+        }
+        if !self.clock.has_limit() {
+            return true;
+        }
+        let now = Instant::now();
+        self.clock.run(with_layer && (own == 0 || self.clock.counts_own_requests()), now);
+        if let Some(limit) = self.clock.reached(now) {
+            self.break_off(Breakage::HeldTooLong(limit), None);
+            return false;
+        }
+        if let Some(deadline) = self.clock.deadline() {
+            let timer =
+                self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(deadline)));
+            if timer.deadline() != deadline {
+                timer.as_mut().reset(deadline);
+            }
+            if timer.as_mut().poll(cx).is_ready() {
+                // Time has passed since `now` was read.
+                return self.holds(cx);
+            }
+        }
+        true
+    }
+
+    fn uncount(&mut self) {
+        if std::mem::take(&mut self.counted) {
+            self.core.end_hold();
+        }
+    }
+
+    /// The layer returned an error: its own, or the one it got from inside.
+    fn failed(&mut self, error: Error) {
+        let from_inside = matches!(&self.inside.state().answer, Some(Err(_)));
+        if from_inside || error.is_cancelled() {
+            self.drop_call();
+            self.broken = Some(error);
+        } else {
+            let cause: crate::Cause = Arc::new(error);
+            self.break_off(Breakage::Failed, Some(cause));
+        }
+    }
+
+    fn break_off(&mut self, how: Breakage, source: Option<crate::Cause>) {
+        self.drop_call();
+        let layer = self.inside.link.name.to_string();
+        let error = Error::LayerBroke { layer, how, source };
+        let cause = std::error::Error::source(&error).map(|s| format!(": {s}")).unwrap_or_default();
+        tracing::warn!("{error}{cause}");
+        self.broken = Some(error);
+    }
+
+    /// Drops the layer's future, and with it the requests of its own. A layer may panic even
+    /// then.
+    fn drop_call(&mut self) {
+        let call = self.call.take();
+        if catch_unwind(AssertUnwindSafe(move || drop(call))).is_err() {
+            tracing::warn!("layer {} panicked while it was dropped", self.inside.link.name);
+        }
+        self.uncount();
+    }
+
+    /// Without the layer: the answer from inside, now or when it comes; else what the layer
+    /// declared.
+    fn poll_broken(&mut self, cx: &mut Context<'_>) -> Poll<Answer> {
+        loop {
+            self.inside.drive(cx);
+            let mut state = self.inside.state();
+            if let Some(answer) = state.answer.take() {
+                return Poll::Ready(answer);
+            }
+            if state.running.is_some() {
+                return Poll::Pending;
+            }
+            let untouched = state.untouched.take();
+            drop(state);
+            let error = self.broken.take().unwrap_or(Error::Cancelled);
+            let goes_on = self.inside.link.when_broken == WhenBroken::Pass && !error.is_cancelled();
+            match untouched {
+                Some(request) if goes_on => self.inside.start(request),
+                _ => return Poll::Ready(Err(error)),
+            }
+        }
+    }
+}
+
+impl Drop for Holder<'_, '_> {
+    fn drop(&mut self) {
+        self.uncount();
+    }
+}

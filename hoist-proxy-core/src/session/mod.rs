@@ -1,0 +1,21 @@
+//! One host connection joined to one server connection by a chain of interceptors.
+//!
+//! A session is one async function on one task. The futures of its exchanges live beside it in one
+//! set, so that a layer that holds nothing changes no order: they are polled right after the line
+//! that started or answered them.
+
+mod ask;
+mod batch;
+mod chain;
+mod core;
+mod hold;
+mod ledger;
+mod pump;
+mod read;
+mod send;
+mod unambiguous;
+
+pub(crate) use ask::ask_host;
+pub(crate) use chain::{Slot, proceed};
+pub(crate) use core::{Core, ExchangeState, Limits, Link};
+pub(crate) use pump::{SessionSettings, run};

@@ -1,0 +1,526 @@
+//! The session's loop: reads each side while its way out has room, hands lines to the layers,
+//! writes what is ready, and ends in order.
+
+use std::pin::Pin;
+
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures::future::BoxFuture;
+use futures::stream::{FuturesUnordered, StreamExt};
+use tokio::time::{Instant, Sleep};
+
+use super::core::Core;
+use super::read::{Exchanges, Work};
+use crate::{
+    Body, Closing, Connection, Crossing, Direction, Ended, Frame, Framing, Line, Part, ReadLines,
+    Side, Terminator, WriteLines,
+};
+
+/// How many pieces are read from one side before the other has its turn.
+const BURST: usize = 128;
+/// The longest line that a passive session with an observer waits for before it passes it on.
+const CUT_THROUGH_BYTES: usize = 64 * 1024;
+/// How many bytes of its own lines a session writes to a side that has no room before it stops
+/// reading what gives rise to them.
+const MAX_OVERDRAFT_BYTES: usize = 16 * 1024 * 1024;
+
+/// What a session is run with.
+pub(crate) struct SessionSettings {
+    /// How long the end of a session waits for layers that hold, and, after a shutdown, for a host
+    /// that does not read.
+    pub(crate) end_grace: Duration,
+    /// Ready when the session should end.
+    pub(crate) shutdown: BoxFuture<'static, ()>,
+}
+
+/// Runs a session to its end.
+pub(crate) async fn run(
+    core: &Core,
+    host: Connection,
+    server: Connection,
+    settings: SessionSettings,
+) -> Ended {
+    let Connection { reader, writer, ended: _ } = host;
+    let host_half = (Inlet::new(reader), Outlet::new(writer));
+    let Connection { reader, writer, ended } = server;
+    let server_half = (Inlet::new(reader), Outlet::new(writer));
+    let mut pump = Pump::new(core, host_half, server_half, settings);
+    std::future::poll_fn(|cx| pump.poll(cx)).await;
+    let Pump { mut to_server, mut to_host, exchanges, work, .. } = pump;
+    drop((work, exchanges));
+    // The server has closed its output, so nothing more can come of it.
+    std::future::poll_fn(|cx| to_server.poll_close(cx, Closing::Urgent)).await;
+    std::future::poll_fn(|cx| to_host.poll_close(cx, Closing::Urgent)).await;
+    match ended {
+        Some(ended) => ended.await,
+        None => Ended::default(),
+    }
+}
+
+/// The reading half of one side.
+struct Inlet {
+    reader: Box<dyn ReadLines>,
+    open: bool,
+    /// A line that is being passed on in parts.
+    partial: Partial,
+}
+
+impl Inlet {
+    fn new(reader: Box<dyn ReadLines>) -> Self {
+        Self { reader, open: true, partial: Partial::default() }
+    }
+}
+
+/// The writing half of one side.
+struct Outlet {
+    writer: Box<dyn WriteLines>,
+    /// Writing failed, or nobody reads: what would be written is dropped.
+    dead: bool,
+    closed: Option<Closing>,
+    dirty: bool,
+    /// Bytes of the proxy's own lines since the writer last had room.
+    overdraft_bytes: usize,
+}
+
+impl Outlet {
+    fn new(writer: Box<dyn WriteLines>) -> Self {
+        Self { writer, dead: false, closed: None, dirty: false, overdraft_bytes: 0 }
+    }
+
+    fn has_room(&mut self, cx: &mut Context<'_>) -> bool {
+        if self.dead || self.closed.is_some() {
+            return true;
+        }
+        match self.writer.poll_ready(cx) {
+            Poll::Ready(Ok(())) => {
+                self.overdraft_bytes = 0;
+                true
+            }
+            Poll::Ready(Err(error)) => {
+                self.failed(&error);
+                true
+            }
+            Poll::Pending => false,
+        }
+    }
+
+    fn is_overdrawn(&mut self, cx: &mut Context<'_>) -> bool {
+        self.overdraft_bytes > MAX_OVERDRAFT_BYTES && !self.has_room(cx)
+    }
+
+    fn send(&mut self, line: Line) {
+        if !self.dead && self.closed.is_none() {
+            self.overdraft_bytes += line.wire().len();
+            self.writer.send(line);
+            self.dirty = true;
+        }
+    }
+
+    fn send_part(&mut self, part: Part) {
+        if !self.dead && self.closed.is_none() {
+            self.writer.send_part(part);
+            self.dirty = true;
+        }
+    }
+
+    fn flush(&mut self, cx: &mut Context<'_>) {
+        if self.dirty && !self.dead && self.closed.is_none() {
+            match self.writer.poll_flush(cx) {
+                Poll::Ready(Ok(())) => self.dirty = false,
+                Poll::Ready(Err(error)) => self.failed(&error),
+                Poll::Pending => {}
+            }
+        }
+    }
+
+    fn poll_close(&mut self, cx: &mut Context<'_>, closing: Closing) -> Poll<()> {
+        if self.closed == Some(closing) || self.closed == Some(Closing::Urgent) {
+            return Poll::Ready(());
+        }
+        match self.writer.poll_close(cx, closing) {
+            Poll::Ready(result) => {
+                if let Err(error) = result {
+                    self.failed(&error);
+                }
+                self.closed = Some(closing);
+                self.dirty = false;
+                Poll::Ready(())
+            }
+            Poll::Pending => Poll::Pending,
+        }
+    }
+
+    fn failed(&mut self, error: &std::io::Error) {
+        if !self.dead {
+            tracing::debug!("writing failed: {error}");
+        }
+        self.dead = true;
+        self.dirty = false;
+    }
+}
+
+/// The kept bytes of a line that is passed on in parts.
+#[derive(Default)]
+struct Partial {
+    chunks: Vec<Bytes>,
+    len_bytes: u64,
+    lost: bool,
+}
+
+impl Partial {
+    fn push(&mut self, bytes: &Bytes, max_bytes: usize) {
+        self.len_bytes += bytes.len() as u64;
+        if self.len_bytes > max_bytes as u64 {
+            self.lost = true;
+            self.chunks = Vec::new();
+        } else if !self.lost && !bytes.is_empty() {
+            self.chunks.push(bytes.clone());
+        }
+    }
+
+    /// Takes the terminator off the end; it may lie across two chunks.
+    fn cut_terminator(&mut self) -> Terminator {
+        let mut ends = self.chunks.iter().rev().flat_map(|c| c.iter().rev());
+        let terminator = match (ends.next(), ends.next()) {
+            (Some(b'\n'), Some(b'\r')) => Terminator::CrLf,
+            (Some(b'\n'), _) => Terminator::Lf,
+            _ => Terminator::None,
+        };
+        let mut left = terminator.len_bytes();
+        while left > 0
+            && let Some(last) = self.chunks.last_mut()
+        {
+            let cut = left.min(last.len());
+            last.truncate(last.len() - cut);
+            left -= cut;
+            if last.is_empty() {
+                self.chunks.pop();
+            }
+        }
+        terminator
+    }
+}
+
+/// A session at work.
+struct Pump<'a> {
+    core: &'a Core,
+    from_host: Inlet,
+    to_host: Outlet,
+    from_server: Inlet,
+    to_server: Outlet,
+    exchanges: Exchanges<'a>,
+    work: FuturesUnordered<Work<'a>>,
+    shutdown: Option<BoxFuture<'static, ()>>,
+    /// The host's input is over and it reads nothing any more.
+    host_gone: bool,
+    end_grace: Duration,
+    /// When the session stops waiting, once it has begun to end.
+    deadline: Option<Pin<Box<Sleep>>>,
+}
+
+impl<'a> Pump<'a> {
+    fn new(
+        core: &'a Core,
+        (from_host, to_host): (Inlet, Outlet),
+        (from_server, to_server): (Inlet, Outlet),
+        settings: SessionSettings,
+    ) -> Self {
+        Self {
+            core,
+            from_host,
+            to_host,
+            from_server,
+            to_server,
+            exchanges: Exchanges::new(core),
+            work: FuturesUnordered::new(),
+            shutdown: Some(settings.shutdown),
+            host_gone: false,
+            end_grace: settings.end_grace,
+            deadline: None,
+        }
+    }
+
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        self.poll_shutdown(cx);
+        loop {
+            let mut progress = self.drain(cx);
+            progress |= self.read(cx, Direction::ToServer);
+            progress |= self.read(cx, Direction::ToHost);
+            progress |= self.close_server(cx);
+            self.to_server.flush(cx);
+            self.to_host.flush(cx);
+            if !progress {
+                break;
+            }
+        }
+        self.poll_end(cx)
+    }
+
+    fn poll_shutdown(&mut self, cx: &mut Context<'_>) {
+        if let Some(shutdown) = &mut self.shutdown
+            && shutdown.as_mut().poll(cx).is_ready()
+        {
+            self.shutdown = None;
+            self.host_input_over();
+            self.start_deadline();
+        }
+    }
+
+    fn is_shut_down(&self) -> bool {
+        self.shutdown.is_none()
+    }
+
+    fn start_deadline(&mut self) {
+        let grace = self.end_grace;
+        self.deadline.get_or_insert_with(|| Box::pin(tokio::time::sleep(grace)));
+    }
+
+    /// Polls the exchanges that can go on, and moves what came of them towards the wires.
+    fn drain(&mut self, cx: &mut Context<'_>) -> bool {
+        if !self.core.acting && self.work.is_empty() {
+            return self.move_outbox();
+        }
+        let mut progress = false;
+        loop {
+            for work in self.exchanges.started() {
+                self.work.push(work);
+            }
+            match self.work.poll_next_unpin(cx) {
+                Poll::Ready(Some(Ok(done))) => self.exchanges.finish(done),
+                // Cancelled: what it leaves behind was said when it was dropped.
+                Poll::Ready(Some(Err(_))) => {}
+                Poll::Ready(None) | Poll::Pending => break,
+            }
+            progress = true;
+        }
+        self.move_outbox() || progress
+    }
+
+    fn move_outbox(&mut self) -> bool {
+        if !self.core.acting {
+            // Nothing but refusals of over-long lines is ever sent in a passive session.
+            if self.core.state().outbox.is_empty() {
+                return false;
+            }
+        }
+        let lines = std::mem::take(&mut self.core.state().outbox);
+        let moved = !lines.is_empty();
+        for (direction, line) in lines {
+            self.outlet(direction).send(line);
+        }
+        moved
+    }
+
+    fn outlet(&mut self, direction: Direction) -> &mut Outlet {
+        match direction {
+            Direction::ToServer => &mut self.to_server,
+            Direction::ToHost => &mut self.to_host,
+        }
+    }
+
+    fn inlet(&mut self, direction: Direction) -> &mut Inlet {
+        match direction {
+            Direction::ToServer => &mut self.from_host,
+            Direction::ToHost => &mut self.from_server,
+        }
+    }
+
+    fn framing(&self, direction: Direction) -> Framing {
+        let outlet = match direction {
+            Direction::ToServer => &self.to_server,
+            Direction::ToHost => &self.to_host,
+        };
+        if self.core.acting || !outlet.writer.accepts_parts() {
+            Framing::Whole { max_bytes: self.core.limits.max_message_bytes }
+        } else if self.core.observing {
+            Framing::CutThrough { whole_bytes: CUT_THROUGH_BYTES }
+        } else {
+            Framing::Raw
+        }
+    }
+
+    /// Reads one side while its way out has room.
+    fn read(&mut self, cx: &mut Context<'_>, direction: Direction) -> bool {
+        if !self.inlet(direction).open {
+            return false;
+        }
+        let framing = self.framing(direction);
+        let mut progress = false;
+        for _ in 0..BURST {
+            let back = direction.reverse();
+            if !self.outlet(direction).has_room(cx) || self.outlet(back).is_overdrawn(cx) {
+                break;
+            }
+            let frame = match self.inlet(direction).reader.poll_frame(cx, framing) {
+                Poll::Pending => break,
+                Poll::Ready(None) => {
+                    self.input_over(direction);
+                    return true;
+                }
+                Poll::Ready(Some(Err(error))) => {
+                    tracing::debug!("reading failed: {error}");
+                    self.input_over(direction);
+                    return true;
+                }
+                Poll::Ready(Some(Ok(frame))) => frame,
+            };
+            progress = true;
+            self.frame(direction, frame);
+            if self.core.acting {
+                self.drain(cx);
+            }
+        }
+        progress
+    }
+
+    fn frame(&mut self, direction: Direction, frame: Frame) {
+        let now = if self.core.observing { Instant::now() } else { self.exchanges.epoch };
+        match frame {
+            Frame::Line(line) if self.core.acting => self.exchanges.line(direction, &line, now),
+            Frame::Line(line) => {
+                if self.core.observing {
+                    self.core.observe(&Crossing::new(side(direction), &line, now));
+                }
+                self.outlet(direction).send(line);
+            }
+            Frame::Part(part) => self.part(direction, part, now),
+            Frame::TooLong(too_long) => {
+                self.exchanges.too_long(direction, &too_long, now);
+                self.move_outbox();
+            }
+        }
+    }
+
+    /// A part of a line in a passive session. Observers see the line once its last part was read,
+    /// before that part leaves: so a request is still seen before its response.
+    fn part(&mut self, direction: Direction, part: Part, now: Instant) {
+        if self.core.observing {
+            let max_bytes = self.core.limits.max_message_bytes;
+            let partial = &mut self.inlet(direction).partial;
+            partial.push(&part.bytes, max_bytes);
+            if part.last {
+                let mut partial = std::mem::take(partial);
+                let terminator = partial.cut_terminator();
+                let body = if partial.lost {
+                    Body::Lost { len_bytes: partial.len_bytes }
+                } else {
+                    Body::Parts { chunks: &partial.chunks, terminator }
+                };
+                let crossing = Crossing {
+                    side: side(direction),
+                    made_by: None,
+                    read_at: now,
+                    body,
+                    message: None,
+                };
+                self.core.observe(&crossing);
+            }
+        }
+        self.outlet(direction).send_part(part);
+    }
+
+    fn input_over(&mut self, direction: Direction) {
+        match direction {
+            Direction::ToServer => self.host_input_over(),
+            Direction::ToHost => {
+                self.from_server.open = false;
+                self.exchanges.closed(Direction::ToServer);
+                self.start_deadline();
+            }
+        }
+    }
+
+    fn host_input_over(&mut self) {
+        self.from_host.open = false;
+        self.exchanges.closed(Direction::ToHost);
+    }
+
+    /// Closes the server's input once the host's is over and nothing is held; at once when the
+    /// proxy should end, or nobody is left to answer.
+    fn close_server(&mut self, cx: &mut Context<'_>) -> bool {
+        if self.from_host.open || !self.from_server.open {
+            return false;
+        }
+        if !self.host_gone && (self.to_host.dead || self.to_host.writer.poll_gone(cx).is_ready()) {
+            self.host_gone = true;
+            self.to_host.dead = true;
+            self.exchanges.cancel_all();
+            return true;
+        }
+        let closing = if self.host_gone || self.is_shut_down() {
+            Closing::Urgent
+        } else if self.core.held() == 0 {
+            Closing::Gentle
+        } else {
+            return false;
+        };
+        if self.to_server.closed.is_none() || closing == Closing::Urgent {
+            let before = self.to_server.closed;
+            if self.to_server.poll_close(cx, closing).is_ready() && before != self.to_server.closed
+            {
+                self.exchanges.server_input_closed();
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Whether the session is over: the server's output is, and the host has what is left of it.
+    fn poll_end(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if self.from_server.open {
+            return Poll::Pending;
+        }
+        let late = self.deadline.as_mut().is_some_and(|d| d.as_mut().poll(cx).is_ready());
+        if !self.work.is_empty() && !late {
+            return Poll::Pending;
+        }
+        if !self.work.is_empty() {
+            self.exchanges.cancel_all();
+            self.work.clear();
+            self.move_outbox();
+        }
+        self.to_host.flush(cx);
+        // A host that still reads is waited for, however slow; after a shutdown not for ever.
+        let unwritten = self.to_host.dirty && !self.to_host.dead;
+        if unwritten
+            && !(late && self.is_shut_down())
+            && self.to_host.writer.poll_gone(cx).is_pending()
+        {
+            return Poll::Pending;
+        }
+        Poll::Ready(())
+    }
+}
+
+fn side(direction: Direction) -> Side {
+    match direction {
+        Direction::ToServer => Side::Client,
+        Direction::ToHost => Side::Server,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_terminator_is_cut_even_across_chunks() {
+        for (chunks, want, terminator) in [
+            (vec!["ab", "c\n"], "abc", Terminator::Lf),
+            (vec!["abc\r", "\n"], "abc", Terminator::CrLf),
+            (vec!["abc", "\r\n"], "abc", Terminator::CrLf),
+            (vec!["abc\r\n"], "abc", Terminator::CrLf),
+            (vec!["ab", "c"], "abc", Terminator::None),
+            (vec!["\n"], "", Terminator::Lf),
+        ] {
+            let mut partial = Partial::default();
+            for chunk in &chunks {
+                partial.push(&Bytes::from(*chunk), 100);
+            }
+            assert_eq!(partial.cut_terminator(), terminator, "{chunks:?}");
+            assert_eq!(partial.chunks.concat(), want.as_bytes(), "{chunks:?}");
+        }
+    }
+}

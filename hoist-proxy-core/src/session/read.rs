@@ -1,0 +1,536 @@
+//! What becomes of a line that was read in a session with a layer that acts.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use bytes::{BufMut, BytesMut};
+use futures::future::{AbortHandle, Abortable, BoxFuture, FutureExt};
+use tokio::time::Instant;
+
+use super::ask::STATE_PREFIX;
+use super::batch::Batch;
+use super::chain::proceed;
+use super::core::{Core, ExchangeState, Primary, Retry};
+use super::ledger::Answered;
+use super::unambiguous::check_unambiguous;
+use crate::era::names;
+use crate::exchange::ENGINE;
+use crate::json::{EnvelopeScanner, ScannedKind, elements};
+use crate::line::without_bom;
+use crate::{
+    Ambiguity, Body, Crossing, Direction, Era, Error, Kind, Line, Message, RawJson, Request,
+    RequestId, Response, Side, TooLong, wire_error,
+};
+
+/// An exchange at work.
+pub(crate) type Work<'a> = Abortable<BoxFuture<'a, Done>>;
+
+/// What an exchange came to.
+pub(crate) struct Done {
+    number: u64,
+    result: Result<Response, Error>,
+}
+
+/// An exchange in flight.
+struct Active {
+    state: Arc<ExchangeState>,
+    abort: AbortHandle,
+    reply: Reply,
+}
+
+/// Where an answer goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reply {
+    /// Out, as a line of its own.
+    Line,
+    /// Into the answer to a batch.
+    Batch { batch: u64, index: usize },
+}
+
+/// The exchanges in flight, and what decides about lines.
+pub(crate) struct Exchanges<'a> {
+    core: &'a Core,
+    active: HashMap<u64, Active>,
+    batches: HashMap<u64, Batch>,
+    started: Vec<Work<'a>>,
+    /// A time that stands in where nobody looks at times.
+    pub(crate) epoch: Instant,
+}
+
+impl<'a> Exchanges<'a> {
+    pub(crate) fn new(core: &'a Core) -> Self {
+        Self {
+            core,
+            active: HashMap::new(),
+            batches: HashMap::new(),
+            started: Vec::new(),
+            epoch: Instant::now(),
+        }
+    }
+
+    /// The exchanges that were started since the last time.
+    pub(crate) fn started(&mut self) -> std::vec::Drain<'_, Work<'a>> {
+        self.started.drain(..)
+    }
+
+    /// A line was read that goes `direction`.
+    pub(crate) fn line(&mut self, direction: Direction, line: &Line, now: Instant) {
+        let parsed = if line.is_array() { None } else { Some(Message::parse(line)) };
+        let message = parsed.as_ref().and_then(|p| p.as_ref().ok());
+        self.core.observe(&Crossing {
+            side: side(direction),
+            made_by: None,
+            read_at: now,
+            body: Body::Line(line),
+            message,
+        });
+        match parsed {
+            Some(parsed) => self.message(direction, line, parsed, Reply::Line),
+            None => self.array(direction, line),
+        }
+    }
+
+    fn message(
+        &mut self,
+        direction: Direction,
+        line: &Line,
+        parsed: Result<Message, Ambiguity>,
+        reply: Reply,
+    ) {
+        let strict = self.core.strict && direction == Direction::ToServer;
+        let message = match parsed {
+            Ok(message) => message,
+            Err(ambiguity) if strict && !line.body().trim_ascii().is_empty() => {
+                let mut scanner = EnvelopeScanner::new();
+                scanner.feed(line.body());
+                let envelope = scanner.finish();
+                // Which id is meant is just what cannot be told, where that is what is repeated.
+                let id = match &ambiguity {
+                    Ambiguity::RepeatedKey(key) if key == "id" => None,
+                    Ambiguity::NotJson => None,
+                    _ => envelope.id,
+                };
+                return self.refuse(envelope.kind, id.as_ref(), ambiguity, reply);
+            }
+            Err(_) => return self.forward(direction, line.clone()),
+        };
+        if strict && let Err(ambiguity) = check_unambiguous(&message) {
+            let kind = match message.kind() {
+                Kind::Request => ScannedKind::Request,
+                Kind::Notification => ScannedKind::Notification,
+                Kind::Response => ScannedKind::Response,
+            };
+            return self.refuse(kind, message.id(), ambiguity, reply);
+        }
+        match message.kind() {
+            Kind::Request => self.request(direction, &message, reply),
+            Kind::Notification => self.notification(direction, &message),
+            Kind::Response => self.response(direction, &message),
+        }
+    }
+
+    /// A host's message that can be read in two ways goes no further.
+    fn refuse(
+        &mut self,
+        kind: ScannedKind,
+        id: Option<&RequestId>,
+        ambiguity: Ambiguity,
+        reply: Reply,
+    ) {
+        tracing::warn!("refused a message of the host's: {ambiguity}");
+        let error = Error::Ambiguous(ambiguity);
+        match kind {
+            // Nothing is ever sent in answer to a notification.
+            ScannedKind::Notification => {}
+            // The server waits for this one: it gets an error in its place.
+            ScannedKind::Response => {
+                if let Some(id) = id {
+                    self.answer_with_error(Direction::ToServer, id, &error);
+                }
+            }
+            ScannedKind::Request | ScannedKind::Other => {
+                let null = RequestId::null();
+                let line = error_line(&error, id.unwrap_or(&null));
+                self.reply(Direction::ToHost, reply, ENGINE, line, true);
+            }
+        }
+    }
+
+    fn request(&mut self, direction: Direction, message: &Message, reply: Reply) {
+        let (Some(id), Some(method)) = (message.id(), message.method()) else { return };
+        if direction == Direction::ToServer {
+            if method == names::INITIALIZE {
+                let mut state = self.core.state();
+                state.handshake.initialize = Some(id.detached());
+                state.handshake.initializing = true;
+                state.handshake.host_capabilities =
+                    message.params().and_then(|p| p.get("capabilities"));
+            }
+            if let Some(state) = message.params().and_then(own_request_state) {
+                return self.retry(&state, message, reply);
+            }
+        }
+        let taken = {
+            let mut state = self.core.state();
+            state.ledger.reuse(direction, id);
+            state.ledger.is_taken_by_own(direction, id)
+        };
+        if taken || reply != Reply::Line || self.core.acts_on(direction, method) {
+            self.start(direction, message, reply);
+        } else {
+            self.core.state().ledger.ordinary(direction, id);
+            self.forward(direction, message.line().clone());
+        }
+    }
+
+    /// Starts an exchange: the request runs through the layers.
+    fn start(&mut self, direction: Direction, message: &Message, reply: Reply) {
+        let Some(id) = message.id() else { return };
+        let max = self.core.limits.max_exchanges;
+        if self.active.len() >= max {
+            let line = error_line(&Error::TooManyRequests { max }, id);
+            return self.reply(direction.reverse(), reply, ENGINE, line, true);
+        }
+        let number = self.core.next_serial();
+        let Some(request) = Request::of_peer(number, message) else { return };
+        let state = Arc::new(ExchangeState::new(number, direction, message, id.clone()));
+        self.core.state().ledger.hold(direction, id, number);
+        let (core, exchange) = (self.core, Arc::clone(&state));
+        let run = async move {
+            let result = proceed(core, &exchange, 0, request).await;
+            Done { number, result }
+        };
+        let (abort, registration) = AbortHandle::new_pair();
+        self.started.push(Abortable::new(run.boxed(), registration));
+        self.active.insert(number, Active { state, abort, reply });
+    }
+
+    /// A modern host retries a request that a layer answered with a question.
+    fn retry(&mut self, request_state: &str, message: &Message, reply: Reply) {
+        let Some(id) = message.id() else { return };
+        let waiter = self.core.state().asks.remove(request_state);
+        let responses = message.params().and_then(|p| p.get("inputResponses"));
+        let retry = Retry { id: id.detached(), responses };
+        let taken_up = waiter.is_some_and(|w| w.send(retry).is_ok());
+        if taken_up {
+            return;
+        }
+        let response =
+            Response::error(-32602, "hoist: nobody waits for this requestState any more");
+        let (line, _) = response.into_line(id, Era::Modern);
+        self.reply(Direction::ToHost, reply, ENGINE, line, true);
+    }
+
+    fn notification(&mut self, direction: Direction, message: &Message) {
+        let method = message.method().unwrap_or_default();
+        if method == names::CANCELLED && !self.cancelled(direction, message) {
+            return;
+        }
+        let Some(line) = self.core.judge(direction, message) else { return };
+        self.forward(direction, line);
+        if direction == Direction::ToServer && method == names::INITIALIZED {
+            self.core.state().handshake.initialized = true;
+            self.core.wake_waiting();
+        }
+    }
+
+    /// The requester cancels: whether the notification goes on.
+    fn cancelled(&mut self, direction: Direction, message: &Message) -> bool {
+        let id = message
+            .params()
+            .and_then(|p| p.get("requestId"))
+            .and_then(|raw| RequestId::from_bytes(raw.as_bytes().clone()));
+        let Some(id) = id else { return true };
+        let found = self
+            .active
+            .values()
+            .filter(|a| a.state.direction == direction && !a.state.is_cancelled())
+            .filter(|a| a.state.id() == id)
+            .map(|a| a.state.number)
+            .min();
+        let Some(number) = found else {
+            self.core.state().ledger.forget_ordinary(direction, &id);
+            return true;
+        };
+        let sent = self.active.get(&number).is_some_and(|a| a.state.primary() == Primary::Sent);
+        self.cancel(number);
+        sent
+    }
+
+    fn cancel(&mut self, number: u64) {
+        let Some(active) = self.active.get(&number) else { return };
+        active.state.cancel();
+        if active.state.is_told_of_cancel() {
+            return;
+        }
+        active.abort.abort();
+        let (direction, id) = (active.state.direction, active.state.id());
+        if active.state.primary() == Primary::NotSent {
+            self.core.state().ledger.forget(direction, &id, number);
+        }
+        let reply = active.reply;
+        self.active.remove(&number);
+        self.leave(direction.reverse(), reply);
+    }
+
+    /// Nobody is left to answer.
+    pub(crate) fn cancel_all(&mut self) {
+        let mut numbers: Vec<u64> = self.active.keys().copied().collect();
+        numbers.sort_unstable();
+        for number in numbers {
+            self.cancel(number);
+        }
+    }
+
+    fn response(&mut self, direction: Direction, message: &Message) {
+        let Some(id) = message.id() else { return };
+        if id.is_null() {
+            return self.forward(direction, message.line().clone());
+        }
+        let answered = {
+            let mut state = self.core.state();
+            if direction == Direction::ToHost && state.handshake.initialize.as_ref() == Some(id) {
+                state.handshake.initialize = None;
+                state.handshake.version = message
+                    .result()
+                    .and_then(|r| r.get("protocolVersion"))
+                    .and_then(|v| v.text().map(Into::into));
+            }
+            state.ledger.answered(direction.reverse(), id)
+        };
+        match (answered, Response::of(message)) {
+            (Answered::Deliver(waiter), Some(response)) => {
+                // Whoever waited may be gone since; then nobody is left to tell.
+                let _ = waiter.send(Ok(response));
+            }
+            (Answered::Pass, _) => self.forward(direction, message.line().clone()),
+            (Answered::Swallow, _) | (Answered::Deliver(_), None) => {}
+        }
+    }
+
+    /// A batch: with a layer that acts, every element crosses on its own.
+    fn array(&mut self, direction: Direction, line: &Line) {
+        let body = line.body_bytes();
+        let text = body.slice_ref(without_bom(body.trim_ascii_start()));
+        if serde_json::from_slice::<&serde_json::value::RawValue>(&text).is_err() {
+            if self.core.strict && direction == Direction::ToServer {
+                return self.refuse(ScannedKind::Other, None, Ambiguity::NotJson, Reply::Line);
+            }
+            return self.forward(direction, line.clone());
+        }
+        let lines: Vec<Line> = elements(&text).map(|span| element_line(&text[span])).collect();
+        let concerns_layers = match direction {
+            Direction::ToServer => !lines.is_empty(),
+            Direction::ToHost => lines.iter().any(|l| self.concerns_layers(direction, l)),
+        };
+        if !concerns_layers {
+            return self.forward(direction, line.clone());
+        }
+        let number = self.core.next_serial();
+        self.batches.insert(number, Batch::default());
+        for line in lines {
+            let parsed = Message::parse(&line);
+            let wants_answer = direction == Direction::ToServer
+                && match &parsed {
+                    Ok(message) => message.kind() == Kind::Request,
+                    Err(_) => !line.body().starts_with(b"{") || self.core.strict,
+                };
+            let reply = if wants_answer {
+                let index = self.batches.get_mut(&number).map_or(0, Batch::add);
+                Reply::Batch { batch: number, index }
+            } else {
+                Reply::Line
+            };
+            match parsed {
+                // No message at all: JSON-RPC wants an error in its place.
+                Err(ambiguity) if wants_answer && !self.core.strict => {
+                    self.refuse(ScannedKind::Other, None, ambiguity, reply);
+                }
+                parsed => self.message(direction, &line, parsed, reply),
+            }
+        }
+        if let Some(batch) = self.batches.get_mut(&number) {
+            batch.all_read();
+        }
+        self.batch_done(direction.reverse(), number);
+    }
+
+    /// Whether an element of a server's batch is more than passed on.
+    fn concerns_layers(&self, direction: Direction, line: &Line) -> bool {
+        let Ok(message) = Message::parse(line) else { return false };
+        match (message.kind(), message.id(), message.method()) {
+            (Kind::Response, Some(id), _) => {
+                self.core.state().ledger.is_awaited(direction.reverse(), id)
+            }
+            (Kind::Request, _, Some(method)) => self.core.acts_on(direction, method),
+            _ => true,
+        }
+    }
+
+    /// An exchange came to its end.
+    pub(crate) fn finish(&mut self, done: Done) {
+        let Some(active) = self.active.remove(&done.number) else { return };
+        let direction = active.state.direction;
+        let id = active.state.id();
+        self.core.state().ledger.forget(direction, &id, done.number);
+        let response = match done.result {
+            _ if active.state.is_cancelled() => None,
+            Err(error) if error.is_cancelled() => None,
+            Ok(response) => Some(response),
+            Err(error) => {
+                let (code, message) = wire_error(&error);
+                Some(Response::error(code, &message))
+            }
+        };
+        let Some(response) = response else {
+            return self.leave(direction.reverse(), active.reply);
+        };
+        let made_by = response.made_by.clone();
+        let (line, made) = response.into_line(&id, active.state.era());
+        self.reply(
+            direction.reverse(),
+            active.reply,
+            made_by.as_deref().unwrap_or(ENGINE),
+            line,
+            made,
+        );
+    }
+
+    /// An answer leaves, as a line or in a batch.
+    fn reply(&mut self, direction: Direction, reply: Reply, by: &str, line: Line, made: bool) {
+        match reply {
+            Reply::Line => {
+                if made {
+                    self.core.observe_own(by, &line);
+                }
+                self.core.state().outbox.push_back((direction, line));
+            }
+            Reply::Batch { batch, index } => {
+                if let Some(answers) = self.batches.get_mut(&batch) {
+                    answers.answer(index, line);
+                }
+                self.batch_done(direction, batch);
+            }
+        }
+    }
+
+    /// An answer will not come.
+    fn leave(&mut self, direction: Direction, reply: Reply) {
+        if let Reply::Batch { batch, index } = reply {
+            if let Some(answers) = self.batches.get_mut(&batch) {
+                answers.leave(index);
+            }
+            self.batch_done(direction, batch);
+        }
+    }
+
+    fn batch_done(&mut self, direction: Direction, number: u64) {
+        if self.batches.get(&number).is_some_and(Batch::is_done)
+            && let Some(line) = self.batches.remove(&number).and_then(Batch::into_line)
+        {
+            self.core.send_own(direction, ENGINE, line);
+        }
+    }
+
+    fn forward(&mut self, direction: Direction, line: Line) {
+        let mut state = self.core.state();
+        state.handshake.forwarded_any |= direction == Direction::ToServer;
+        state.outbox.push_back((direction, line));
+    }
+
+    /// A line was longer than the message limit, so its bytes are gone.
+    pub(crate) fn too_long(&mut self, direction: Direction, line: &TooLong, now: Instant) {
+        let len_bytes = line.len_bytes;
+        self.core.observe(&Crossing {
+            side: side(direction),
+            made_by: None,
+            read_at: now,
+            body: Body::Lost { len_bytes },
+            message: None,
+        });
+        let error =
+            Error::MessageTooLong { len_bytes, max_bytes: self.core.limits.max_message_bytes };
+        tracing::warn!("dropped a line on its way to the {}: {error}", direction.receiver());
+        let Some(id) = &line.envelope.id else { return };
+        match line.envelope.kind {
+            // The sender waits for an answer: it gets an error.
+            ScannedKind::Request => {
+                let line = error_line(&error, id);
+                self.core.send_own(direction.reverse(), ENGINE, line);
+            }
+            // The other side waits for this answer: it gets an error in its place.
+            ScannedKind::Response => self.answer_with_error(direction, id, &error),
+            _ => {}
+        }
+    }
+
+    /// The receiver of an answer that cannot be passed on gets an error.
+    fn answer_with_error(&mut self, direction: Direction, id: &RequestId, error: &Error) {
+        let line = error_line(error, id);
+        let answered = self.core.state().ledger.answered(direction.reverse(), id);
+        match answered {
+            Answered::Deliver(waiter) => {
+                let response = Message::parse(&line).ok().and_then(|m| Response::of(&m));
+                let changed = response.map(|mut r| {
+                    r.mark_made(ENGINE.into());
+                    r
+                });
+                let _ = waiter.send(changed.ok_or(Error::Cancelled));
+            }
+            Answered::Swallow => {}
+            Answered::Pass => self.core.send_own(direction, ENGINE, line),
+        }
+    }
+
+    /// The party that requests going `direction` were for is gone.
+    pub(crate) fn closed(&mut self, direction: Direction) {
+        let waiting = {
+            let mut state = self.core.state();
+            match direction {
+                Direction::ToServer => state.server_closed = true,
+                Direction::ToHost => {
+                    state.host_closed = true;
+                    state.asks.clear();
+                }
+            }
+            state.ledger.close(direction)
+        };
+        for waiter in waiting {
+            let _ = waiter.send(Err(Error::Closed { direction }));
+        }
+        self.core.wake_waiting();
+    }
+
+    /// Nothing more can be sent to the server, but it may still answer.
+    pub(crate) fn server_input_closed(&mut self) {
+        self.core.state().server_closed = true;
+        self.core.wake_waiting();
+    }
+}
+
+fn side(direction: Direction) -> Side {
+    match direction {
+        Direction::ToServer => Side::Client,
+        Direction::ToHost => Side::Server,
+    }
+}
+
+fn error_line(error: &Error, id: &RequestId) -> Line {
+    let (code, message) = wire_error(error);
+    Response::error(code, &message).into_line(id, Era::Legacy).0
+}
+
+/// An element of a batch as the line it would have been on its own.
+fn element_line(element: &[u8]) -> Line {
+    let mut wire = BytesMut::with_capacity(element.len() + 1);
+    wire.put_slice(element);
+    wire.put_u8(b'\n');
+    Line::from_wire(wire.freeze())
+}
+
+/// The `requestState` of params, when it is one the proxy made.
+fn own_request_state(params: &RawJson) -> Option<String> {
+    let state = params.get("requestState")?;
+    let text = state.text()?;
+    text.starts_with(STATE_PREFIX).then(|| text.into_owned())
+}

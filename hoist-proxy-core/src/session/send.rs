@@ -1,0 +1,226 @@
+//! The innermost step: a request leaves on the wire, and its answer is waited for.
+
+use std::sync::Arc;
+use std::task::Poll;
+
+use tokio::sync::oneshot;
+
+use super::core::{Core, ExchangeState, Primary, State};
+use crate::era::names;
+use crate::exchange::{ENGINE, Source};
+use crate::json::{message_set, object_remove, object_set};
+use crate::{Direction, Era, Error, Line, RawJson, Request, RequestId, Response};
+
+/// Sends a request and waits for its answer.
+pub(crate) async fn send(
+    core: &Core,
+    exchange: &ExchangeState,
+    request: Request,
+) -> Result<Response, Error> {
+    if exchange.is_cancelled() {
+        return Err(Error::Cancelled);
+    }
+    let own = request.is_own();
+    if own {
+        ready_for_own(core, exchange).await?;
+    } else {
+        // A request of the proxy's own may be in flight under the id the peer chose.
+        let (direction, id) = (exchange.direction, exchange.id());
+        core.wait_until(|state| (!state.ledger.is_taken_by_own(direction, &id)).then_some(()))
+            .await;
+    }
+    if exchange.is_cancelled() {
+        return Err(Error::Cancelled);
+    }
+    let (sent, mut answer) = leave(core, exchange, request)?;
+    let mut sent = sent;
+    let got = std::future::poll_fn(|cx| {
+        if let Poll::Ready(got) = std::pin::Pin::new(&mut answer).poll(cx) {
+            return Poll::Ready(
+                got.unwrap_or(Err(Error::Closed { direction: exchange.direction })),
+            );
+        }
+        // What the peer cancelled, the server may never answer; what a layer began is awaited.
+        if !own && exchange.poll_cancelled(cx).is_ready() {
+            return Poll::Ready(Err(Error::Cancelled));
+        }
+        Poll::Pending
+    })
+    .await;
+    if !matches!(got, Err(Error::Cancelled)) {
+        sent.answered = true;
+        if !own {
+            exchange.set_primary(Primary::Answered);
+        }
+    }
+    got
+}
+
+/// A request that left and is not answered yet. Dropping it tells the other side, where that is
+/// the proxy's to tell.
+struct Sent<'a> {
+    core: &'a Core,
+    exchange: &'a ExchangeState,
+    id: RequestId,
+    serial: u64,
+    own: bool,
+    made_by: Arc<str>,
+    answered: bool,
+}
+
+type Leaving<'a> = (Sent<'a>, oneshot::Receiver<Result<Response, Error>>);
+
+fn leave<'a>(
+    core: &'a Core,
+    exchange: &'a ExchangeState,
+    request: Request,
+) -> Result<Leaving<'a>, Error> {
+    let direction = exchange.direction;
+    let serial = request.serial.unwrap_or_default();
+    let own = request.is_own();
+    let made_by = request.made_by.clone().unwrap_or_else(|| ENGINE.into());
+    let (waiter, answer) = oneshot::channel();
+    let (id, line, made) = {
+        let mut state = core.state();
+        if state.is_closed(direction) {
+            return Err(Error::Closed { direction });
+        }
+        let (id, line, made) = match request.source {
+            Source::Own => {
+                let id = state.ledger.issue(direction);
+                let params = own_params(exchange, request.params);
+                (id.clone(), own_line(&id, &request.method, params.as_ref()), true)
+            }
+            Source::Peer { line, id } => {
+                let now = exchange.id();
+                if now == id {
+                    (id, line, request.changed)
+                } else {
+                    // A modern retry: the exchange goes on under the id the host waits under now.
+                    let body = message_set(line.body(), "id", now.raw().as_bytes());
+                    (now, line.with_body(&body), true)
+                }
+            }
+        };
+        state.ledger.send(direction, &id, serial, waiter);
+        (id.detached(), line, made)
+    };
+    if !own {
+        exchange.set_primary(Primary::Sent);
+    }
+    if made {
+        core.observe_own(&made_by, &line);
+    }
+    let mut state = core.state();
+    state.handshake.forwarded_any |= direction == Direction::ToServer;
+    state.outbox.push_back((direction, line));
+    drop(state);
+    Ok((Sent { core, exchange, id, serial, own, made_by, answered: false }, answer))
+}
+
+impl Drop for Sent<'_> {
+    fn drop(&mut self) {
+        if self.answered {
+            if self.own {
+                self.core.wake_waiting();
+            }
+            return;
+        }
+        let direction = self.exchange.direction;
+        let cancelled_by_peer = !self.own && self.exchange.is_cancelled();
+        let mut state = self.core.state();
+        if cancelled_by_peer {
+            // The peer's own cancellation has gone on; a late answer passes.
+            state.ledger.forget(direction, &self.id, self.serial);
+            return;
+        }
+        state.ledger.abandon(direction, &self.id, self.serial);
+        let closed = state.is_closed(direction);
+        drop(state);
+        if !closed {
+            self.core.send_own(direction, &self.made_by, cancelled_line(&self.id));
+        }
+        self.core.wake_waiting();
+    }
+}
+
+impl State {
+    pub(crate) fn is_closed(&self, direction: Direction) -> bool {
+        match direction {
+            Direction::ToServer => self.server_closed,
+            Direction::ToHost => self.host_closed,
+        }
+    }
+}
+
+/// Waits until the session is open for requests of the proxy's own.
+async fn ready_for_own(core: &Core, exchange: &ExchangeState) -> Result<(), Error> {
+    let direction = exchange.direction;
+    let era = exchange.era();
+    core.wait_until(|state| {
+        if state.is_closed(direction) {
+            return Some(Err(Error::Closed { direction }));
+        }
+        let handshake = &state.handshake;
+        match era {
+            Era::Modern if handshake.forwarded_any => Some(Ok(())),
+            Era::Legacy if handshake.initialized => Some(Ok(())),
+            // The handshake is under way: its end is near.
+            Era::Legacy if handshake.initializing => None,
+            Era::Modern | Era::Legacy => Some(Err(Error::TooEarly)),
+        }
+    })
+    .await
+}
+
+/// The params of an own request, with the `_meta` its era asks for.
+fn own_params(exchange: &ExchangeState, params: Option<RawJson>) -> Option<RawJson> {
+    let version = exchange.modern_version();
+    if params.is_none() && version.is_none() {
+        return None;
+    }
+    let params = params.unwrap_or_else(empty_object);
+    if !params.is_object() {
+        return Some(params);
+    }
+    let given = params.get(names::META).map(|m| object_remove(&m, names::PROGRESS_TOKEN));
+    let Some(version) = version else {
+        return Some(match given {
+            Some(meta) => object_set(&params, names::META, &meta),
+            None => params,
+        });
+    };
+    let mut meta = given.unwrap_or_else(empty_object);
+    let mut add = |key: &str, value: &RawJson| {
+        if meta.get(key).is_none() {
+            meta = object_set(&meta, key, value);
+        }
+    };
+    add(names::PROTOCOL_VERSION, &RawJson::string(&version));
+    if let Some(info) = exchange.meta().and_then(|m| m.get(names::CLIENT_INFO)) {
+        add(names::CLIENT_INFO, &info);
+    }
+    add(names::CLIENT_CAPABILITIES, &empty_object());
+    Some(object_set(&params, names::META, &meta))
+}
+
+fn empty_object() -> RawJson {
+    RawJson::checked(bytes::Bytes::from_static(b"{}"))
+}
+
+/// The line of a request the proxy makes.
+pub(crate) fn own_line(id: &RequestId, method: &str, params: Option<&RawJson>) -> Line {
+    let method = RawJson::string(method);
+    let params = params.map(|p| format!(r#","params":{p}"#)).unwrap_or_default();
+    let body = format!(r#"{{"jsonrpc":"2.0","id":{},"method":{method}{params}}}"#, id.raw());
+    Line::from_body(body.as_bytes())
+}
+
+fn cancelled_line(id: &RequestId) -> Line {
+    let body = format!(
+        r#"{{"jsonrpc":"2.0","method":"{}","params":{{"requestId":{}}}}}"#,
+        names::CANCELLED,
+        id.raw()
+    );
+    Line::from_body(body.as_bytes())
+}
