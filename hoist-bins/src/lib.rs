@@ -1,2 +1,4 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
+
+pub mod demo;
