@@ -1,0 +1,91 @@
+//! Command lines as typed options.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::error::UsageError;
+use super::matches::Matches;
+use super::parse::{Environment, Invocation, parse};
+use super::tables;
+use crate::demo::World;
+
+/// What `hoist-mcp` was asked to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct McpOptions {
+    /// `--record`: the directory for session logs.
+    pub record: Option<PathBuf>,
+    /// `--domain`: for the log header.
+    pub domain: Option<String>,
+    /// `--agent-model`: for the log header.
+    pub agent_model: Option<String>,
+    /// `--server-name`: for the log header.
+    pub server_name: Option<String>,
+    /// `--retain-days`: logs older than this many days go.
+    pub retain_days: Option<u32>,
+    /// `--grace`: how long each step of stopping the server waits.
+    pub grace: Duration,
+    /// `--max-message-bytes`: the longest message held in memory.
+    pub max_message_bytes: usize,
+    /// The server's program and its arguments; never empty.
+    pub command: Vec<OsString>,
+}
+
+/// What `hoist-mcp-demo` was asked to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DemoOptions {
+    /// `--world`: which tools to serve.
+    pub world: World,
+}
+
+/// Reads the command line of `hoist-mcp`, run as `program`: [`parse()`] with [`tables::MCP`].
+///
+/// # Errors
+///
+/// As [`parse()`].
+pub fn mcp_options(
+    program: &str,
+    words: Vec<OsString>,
+    environment: &Environment,
+) -> Result<Invocation<McpOptions>, UsageError> {
+    Ok(parse(&tables::MCP, program, words, environment)?.map(|matches| McpOptions::from(&matches)))
+}
+
+/// Reads the command line of `hoist-mcp-demo`, run as `program`: [`parse()`] with [`tables::DEMO`].
+///
+/// # Errors
+///
+/// As [`parse()`].
+pub fn demo_options(
+    program: &str,
+    words: Vec<OsString>,
+    environment: &Environment,
+) -> Result<Invocation<DemoOptions>, UsageError> {
+    Ok(parse(&tables::DEMO, program, words, environment)?
+        .map(|matches| DemoOptions::from(&matches)))
+}
+
+/// For a [`Matches`] of [`tables::MCP`]; of another table, flags it lacks are taken as absent.
+impl From<&Matches> for McpOptions {
+    fn from(matches: &Matches) -> Self {
+        Self {
+            record: matches.path("--record"),
+            domain: matches.text("--domain"),
+            agent_model: matches.text("--agent-model"),
+            server_name: matches.text("--server-name"),
+            retain_days: matches.number("--retain-days").and_then(|days| days.try_into().ok()),
+            grace: matches.seconds("--grace").unwrap_or(Duration::from_secs(5)),
+            max_message_bytes: matches.bytes("--max-message-bytes").unwrap_or(64 << 20),
+            command: matches.server_command().to_vec(),
+        }
+    }
+}
+
+/// For a [`Matches`] of [`tables::DEMO`]; of another table, flags it lacks are taken as absent.
+impl From<&Matches> for DemoOptions {
+    fn from(matches: &Matches) -> Self {
+        let world =
+            matches.text("--world").and_then(|name| World::from_name(&name)).unwrap_or_default();
+        Self { world }
+    }
+}

@@ -1,0 +1,137 @@
+//! The command lines of Hoist's own programs.
+
+use super::table::{Command, Example, Flag, Kind, Subcommand};
+
+/// `hoist-mcp`, the proxy.
+pub static MCP: Command = Command {
+    name: "hoist-mcp",
+    about: "pass MCP messages between a host and a server byte for byte, and record the session",
+    operands: "-- COMMAND...",
+    flags: &[
+        Flag {
+            long: "--record",
+            value: "DIR",
+            kind: Kind::Path,
+            about: "Write one log per session to this directory, making it if needed. A leading ~ is your home \
+                    directory. Without this flag nothing is written.",
+            ..FLAG
+        },
+        Flag {
+            long: "--domain",
+            value: "NAME",
+            about: "Say in the log which domain the tools belong to.",
+            ..FLAG
+        },
+        Flag {
+            long: "--agent-model",
+            value: "MODEL",
+            about: "Say in the log which model drives the agent; the proxy cannot see it.",
+            ..FLAG
+        },
+        Flag {
+            long: "--server-name",
+            value: "NAME",
+            about: "Say in the log what this server is called, for an agent that uses several.",
+            ..FLAG
+        },
+        Flag {
+            long: "--retain-days",
+            value: "N",
+            kind: Kind::Number { min: 1, max: 36_500 },
+            about: "At start, delete logs of this directory that are older than this many days.",
+            ..FLAG
+        },
+        Flag {
+            long: "--grace",
+            value: "SECONDS",
+            kind: Kind::Seconds { max: 86_400 },
+            default: Some("5"),
+            about: "How long the server may take to end by itself when the proxy is told to stop, before it gets \
+                    SIGTERM, and then again before SIGKILL.",
+            ..FLAG
+        },
+        Flag {
+            long: "--max-message-bytes",
+            value: "N",
+            kind: Kind::Bytes { min: 1 },
+            default: Some("64MiB"),
+            about: "The longest message the proxy holds in memory: plain bytes, or with the suffix KiB, MiB or GiB.",
+            ..FLAG
+        },
+    ],
+    examples: &[
+        Example {
+            about: "Record what an agent does",
+            arguments: "--record ~/.hoist/logs -- npx -y some-mcp-server",
+        },
+        Example {
+            about: "Look at the messages of the built-in demo server",
+            arguments: "--record . -- hoist-mcp-demo",
+        },
+    ],
+    takes_command: true,
+    ..COMMAND
+};
+
+/// `hoist-mcp-demo`, the server to try the proxy on.
+pub static DEMO: Command = Command {
+    name: "hoist-mcp-demo",
+    about: "a tiny MCP server over stdin and stdout, to try the proxy on",
+    flags: &[Flag {
+        long: "--world",
+        value: "NAME",
+        kind: Kind::Choice(&["echo", "retail"]),
+        default: Some("echo"),
+        about: "Which tools it has. echo: lookup and update, which answer with their arguments. retail: a tiny shop \
+                with users, orders and one write.",
+        ..FLAG
+    }],
+    examples: &[
+        Example { about: "Serve the shop", arguments: "--world retail" },
+        Example {
+            about: "Ask it for its tools by hand",
+            arguments: r#"<<< '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'"#,
+        },
+    ],
+    ..COMMAND
+};
+
+/// `hoist try`, the whole loop on the demo server.
+pub static TRY: Command = Command {
+    name: "hoist-try",
+    about: "run the proxy on the built-in demo server and show what it recorded",
+    examples: &[Example { about: "See Hoist work, offline", arguments: "" }],
+    ..COMMAND
+};
+
+/// `hoist`, every program under one name.
+pub static HOIST: Command = Command {
+    name: "hoist",
+    about: "record what an agent does with MCP servers, and act on it",
+    operands: "...",
+    subcommands: &[
+        Subcommand { word: "try", command: &TRY },
+        Subcommand { word: "mcp", command: &MCP },
+        Subcommand { word: "demo", command: &DEMO },
+    ],
+    examples: &[
+        Example { about: "See Hoist work, offline", arguments: "try" },
+        Example { about: "What the proxy can do", arguments: "mcp --help" },
+    ],
+    ..COMMAND
+};
+
+/// What a flag is unless its table says otherwise: one text, with no default.
+const FLAG: Flag =
+    Flag { long: "", value: "", kind: Kind::Text, repeatable: false, default: None, about: "" };
+
+/// What a command is unless its table says otherwise.
+const COMMAND: Command = Command {
+    name: "",
+    about: "",
+    operands: "",
+    flags: &[],
+    subcommands: &[],
+    examples: &[],
+    takes_command: false,
+};

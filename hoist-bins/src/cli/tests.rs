@@ -1,0 +1,369 @@
+//! What each program makes of its command line.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::tables::{DEMO, HOIST, MCP, TRY};
+use super::{
+    DemoOptions, Environment, Invocation, McpOptions, UsageError, demo_options, help, mcp_options,
+    parse,
+};
+use crate::demo::World;
+
+fn words<W: Into<OsString> + Clone>(words: &[W]) -> Vec<OsString> {
+    words.iter().cloned().map(Into::into).collect()
+}
+
+fn home() -> Environment {
+    Environment { home: Some(PathBuf::from("/home/ada")) }
+}
+
+#[track_caller]
+fn options(line: &[&str]) -> McpOptions {
+    options_of(words(line))
+}
+
+#[track_caller]
+fn options_of(line: Vec<OsString>) -> McpOptions {
+    match mcp_options("hoist-mcp", line, &home()).unwrap() {
+        Invocation::Run(options) => options,
+        Invocation::Print(text) => panic!("printed {text}"),
+    }
+}
+
+/// The first line of the complaint, without the program's name, about a line of `hoist-mcp`.
+#[track_caller]
+fn complaint(line: Vec<OsString>) -> String {
+    first_line(&mcp_options("hoist-mcp", line, &home()).unwrap_err(), "hoist-mcp")
+}
+
+#[track_caller]
+fn first_line(error: &UsageError, program: &str) -> String {
+    let message = error.to_string();
+    let (first, rest) = message.split_once('\n').unwrap();
+    assert_eq!(rest, format!("run `{program} --help` to see what it takes"));
+    first.strip_prefix(&format!("{program}: ")).unwrap().to_owned()
+}
+
+#[test]
+fn a_bare_command_gets_the_defaults() {
+    let expected = McpOptions {
+        record: None,
+        domain: None,
+        agent_model: None,
+        server_name: None,
+        retain_days: None,
+        grace: Duration::from_secs(5),
+        max_message_bytes: 67_108_864,
+        command: words(&["server"]),
+    };
+    assert_eq!(options(&["--", "server"]), expected);
+}
+
+#[test]
+fn every_flag_is_read_in_both_spellings() {
+    let expected = McpOptions {
+        record: Some("logs".into()),
+        domain: Some("orders".to_owned()),
+        agent_model: Some("a model=x".to_owned()),
+        server_name: Some("-".to_owned()),
+        retain_days: Some(30),
+        grace: Duration::from_millis(500),
+        max_message_bytes: 1024,
+        command: words(&["s"]),
+    };
+    let separate = options(&[
+        "--record",
+        "logs",
+        "--domain",
+        "orders",
+        "--agent-model",
+        "a model=x",
+        "--server-name",
+        "-",
+        "--retain-days",
+        "30",
+        "--grace",
+        "0.5",
+        "--max-message-bytes",
+        "1KiB",
+        "--",
+        "s",
+    ]);
+    assert_eq!(separate, expected);
+    let joined = options(&[
+        "--max-message-bytes=1024",
+        "--grace=0.50",
+        "--retain-days=030",
+        "--server-name=-",
+        "--agent-model=a model=x",
+        "--domain=orders",
+        "--record=logs",
+        "--",
+        "s",
+    ]);
+    assert_eq!(joined, expected);
+}
+
+#[test]
+fn what_follows_the_dashes_is_untouched() {
+    let command = ["npx", "", "--record", "x", "--help", "-V", "--", "--domain=y", "~/z", " "];
+    let line: Vec<_> = ["--record=a", "--"].iter().chain(&command).copied().collect();
+    assert_eq!(options(&line).command, words(&command));
+}
+
+#[test]
+fn a_tilde_in_front_of_a_path_is_the_home_directory() {
+    for (typed, expected) in [
+        ("~", "/home/ada"),
+        ("~/", "/home/ada"),
+        ("~/logs", "/home/ada/logs"),
+        ("~ada/logs", "~ada/logs"),
+        ("a/~/b", "a/~/b"),
+        ("/~", "/~"),
+        ("./~", "./~"),
+    ] {
+        assert_eq!(
+            options(&["--record", typed, "--", "s"]).record,
+            Some(expected.into()),
+            "{typed}"
+        );
+        assert_eq!(
+            options(&[&format!("--record={typed}"), "--", "s"]).record,
+            Some(expected.into()),
+            "{typed}"
+        );
+    }
+    for home in [None, Some(PathBuf::new())] {
+        let line = words(&["--record", "~/x", "--", "s"]);
+        let error = mcp_options("hoist-mcp", line, &Environment { home }).unwrap_err();
+        let expected =
+            "cannot expand the ~ in --record ~/x, because HOME is not set; give the whole path";
+        assert_eq!(first_line(&error, "hoist-mcp"), expected);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn paths_and_server_arguments_need_not_be_utf8() {
+    use std::os::unix::ffi::OsStringExt;
+    let raw = |bytes: &[u8]| OsString::from_vec(bytes.to_vec());
+    let line = |first: &[OsString]| [first, &words(&["--", "s"]), &[raw(b"\xff=\xfe")]].concat();
+
+    for first in [vec![raw(b"--record"), raw(b"~/\xff=x")], vec![raw(b"--record=~/\xff=x")]] {
+        let options = options_of(line(&first));
+        assert_eq!(options.record, Some(raw(b"/home/ada/\xff=x").into()));
+        assert_eq!(options.command, [raw(b"s"), raw(b"\xff=\xfe")]);
+    }
+    let domain = [raw(b"--domain"), raw(b"\xff")];
+    assert_eq!(complaint(line(&domain)), "--domain takes text in UTF-8, not `\u{fffd}`");
+    let unknown = [raw(b"--\xff=1")];
+    assert_eq!(complaint(line(&unknown)), "unknown flag --\u{fffd}");
+}
+
+#[test]
+fn mistakes_are_named_with_what_to_do() {
+    let days =
+        |found: &str| format!("--retain-days takes a whole number from 1 to 36500, not `{found}`");
+    let grace = |found: &str| {
+        format!("--grace takes seconds from 0 to 86400, such as 5 or 0.5, not `{found}`")
+    };
+    let bytes = |found: &str| {
+        format!(
+            "--max-message-bytes takes a number of bytes, at least 1, such as 1048576 or 64MiB, not `{found}`"
+        )
+    };
+    let no_command =
+        "no server command; put it after --, as in: hoist-mcp -- npx -y some-mcp-server";
+    let cases: &[(&[&str], &str)] = &[
+        (&[], no_command),
+        (&["--"], no_command),
+        (&["--record", "x"], no_command),
+        (
+            &["--", "", "x"],
+            "the server command after -- is an empty string; name the program to start",
+        ),
+        (&["--record"], "--record needs a value: --record DIR"),
+        (&["--domain", "x", "--record", "--", "s"], "--record needs a value: --record DIR"),
+        (&["--record=", "--", "s"], "--record needs a value: --record DIR"),
+        (&["--record", "", "--", "s"], "--record needs a value: --record DIR"),
+        (&["--domain=", "--", "s"], "--domain needs a value: --domain NAME"),
+        (
+            &["--domain", "--record", "x", "--", "s"],
+            "--domain needs a value, but a flag follows it: --record",
+        ),
+        (
+            &["--domain", "--recrod", "--", "s"],
+            "--domain needs a value, but a flag follows it: --recrod",
+        ),
+        (
+            &["--domain=--record", "x", "--", "s"],
+            "--domain needs a value, but a flag follows it: --record",
+        ),
+        (&["--recrod", "x", "--", "s"], "unknown flag --recrod; did you mean --record?"),
+        (&["--recrod=x", "--", "s"], "unknown flag --recrod; did you mean --record?"),
+        (&["-record", "x", "--", "s"], "unknown flag -record; did you mean --record?"),
+        (&["--hlep", "--", "s"], "unknown flag --hlep; did you mean --help?"),
+        (&["--frobnicate", "--", "s"], "unknown flag --frobnicate"),
+        (&["-r", "--", "s"], "unknown flag -r"),
+        (&["--help=yes"], "--help takes no value; write just --help"),
+        (&["--record", "a", "--record=b", "--", "s"], "--record was given twice; give it once"),
+        (
+            &["npx", "-y", "s"],
+            "unexpected argument `npx`; put the server's command after --, as in: hoist-mcp -- npx ...",
+        ),
+        (
+            &["--record", "a", "npx", "--", "s"],
+            "unexpected argument `npx`; put the server's command after --, as in: hoist-mcp -- npx ...",
+        ),
+        (
+            &["", "--", "s"],
+            "unexpected argument ``; put the server's command after --, as in: hoist-mcp --  ...",
+        ),
+        (
+            &["-", "--", "s"],
+            "unexpected argument `-`; put the server's command after --, as in: hoist-mcp -- - ...",
+        ),
+        (&["--retain-days", "-1", "--", "s"], &days("-1")),
+        (&["--retain-days", "0", "--", "s"], &days("0")),
+        (&["--retain-days", "36501", "--", "s"], &days("36501")),
+        (&["--retain-days", "99999999999999999999", "--", "s"], &days("99999999999999999999")),
+        (&["--retain-days", "1.5", "--", "s"], &days("1.5")),
+        (&["--retain-days", "+1", "--", "s"], &days("+1")),
+        (&["--retain-days", "٣", "--", "s"], &days("٣")),
+        (&["--grace", "-1", "--", "s"], &grace("-1")),
+        (&["--grace", "1e3", "--", "s"], &grace("1e3")),
+        (&["--grace", "inf", "--", "s"], &grace("inf")),
+        (&["--grace", "86400.001", "--", "s"], &grace("86400.001")),
+        (&["--grace", "5.", "--", "s"], &grace("5.")),
+        (&["--grace", ".5", "--", "s"], &grace(".5")),
+        (&["--max-message-bytes", "0", "--", "s"], &bytes("0")),
+        (&["--max-message-bytes", "64MB", "--", "s"], &bytes("64MB")),
+        (&["--max-message-bytes", "MiB", "--", "s"], &bytes("MiB")),
+        (&["--max-message-bytes", "1.5MiB", "--", "s"], &bytes("1.5MiB")),
+        (&["--max-message-bytes", "17179869184GiB", "--", "s"], &bytes("17179869184GiB")),
+    ];
+    for (line, expected) in cases {
+        assert_eq!(complaint(words(line)), *expected, "{line:?}");
+    }
+}
+
+#[test]
+fn sizes_take_binary_suffixes() {
+    for (typed, expected) in
+        [("1", 1), ("4KiB", 4096), ("2MiB", 2_097_152), ("3GiB", 3_221_225_472)]
+    {
+        assert_eq!(
+            options(&["--max-message-bytes", typed, "--", "s"]).max_message_bytes,
+            expected,
+            "{typed}"
+        );
+    }
+}
+
+#[test]
+fn help_and_version_win_before_the_dashes() {
+    for line in [
+        &["--help"][..],
+        &["-h"],
+        &["--nonsense", "-h"],
+        &["--record", "--help"],
+        &["x", "--help", "--", "s"],
+    ] {
+        match mcp_options("hoist-mcp", words(line), &home()).unwrap() {
+            Invocation::Print(text) => assert_eq!(text, help(&MCP, "hoist-mcp"), "{line:?}"),
+            Invocation::Run(options) => panic!("{line:?} ran {options:?}"),
+        }
+    }
+    for line in [&["--version"][..], &["-V", "--record"]] {
+        match mcp_options("hoist-mcp", words(line), &home()).unwrap() {
+            Invocation::Print(text) => {
+                assert_eq!(text, concat!("hoist-mcp ", env!("CARGO_PKG_VERSION"), "\n"));
+            }
+            Invocation::Run(options) => panic!("{line:?} ran {options:?}"),
+        }
+    }
+}
+
+#[test]
+fn the_demo_takes_a_world_and_nothing_else() {
+    for (line, expected) in [
+        (&[][..], Ok(World::Echo)),
+        (&["--world", "retail"], Ok(World::Retail)),
+        (&["--world=echo"], Ok(World::Echo)),
+        (&["--world", "shop"], Err("--world takes echo or retail, not `shop`")),
+        (&["retail"], Err("unexpected argument `retail`; only flags are taken here")),
+        (&["--", "x"], Err("nothing is taken after --, but `x` follows it")),
+        (&["--wrold", "x"], Err("unknown flag --wrold; did you mean --world?")),
+    ] {
+        let parsed = demo_options("hoist-mcp-demo", words(line), &home());
+        match (parsed, expected) {
+            (Ok(Invocation::Run(options)), Ok(world)) => {
+                assert_eq!(options, DemoOptions { world }, "{line:?}");
+            }
+            (Err(error), Err(expected)) => {
+                assert_eq!(first_line(&error, "hoist-mcp-demo"), expected, "{line:?}");
+            }
+            (parsed, _) => panic!("{line:?} gave {parsed:?}"),
+        }
+    }
+}
+
+#[test]
+fn hoist_runs_the_other_programs_by_word() {
+    let run = |line: &[&str]| parse(&HOIST, "hoist", words(line), &home());
+    match run(&["mcp", "--record", "~/x", "--", "mcp"]).unwrap() {
+        Invocation::Run(matches) => {
+            assert_eq!((matches.command().name, matches.program()), ("hoist-mcp", "hoist mcp"));
+            assert_eq!(McpOptions::from(&matches).record, Some("/home/ada/x".into()));
+            assert_eq!(matches.server_command(), words(&["mcp"]));
+        }
+        Invocation::Print(text) => panic!("printed {text}"),
+    }
+    match run(&["demo", "--help"]).unwrap() {
+        Invocation::Print(text) => assert_eq!(text, help(&DEMO, "hoist demo")),
+        Invocation::Run(matches) => panic!("ran {matches:?}"),
+    }
+    match run(&["-h", "demo"]).unwrap() {
+        Invocation::Print(text) => assert_eq!(text, help(&HOIST, "hoist")),
+        Invocation::Run(matches) => panic!("ran {matches:?}"),
+    }
+    for (line, program, expected) in [
+        (&[][..], "hoist", "a command is needed: try, mcp, demo"),
+        (&["--"], "hoist", "a command is needed: try, mcp, demo"),
+        (&["dmeo"], "hoist", "unknown command `dmeo`; did you mean demo?"),
+        (&["serve"], "hoist", "unknown command `serve`"),
+        (&["--record", "x", "mcp"], "hoist", "unknown flag --record"),
+        (
+            &["mcp"],
+            "hoist mcp",
+            "no server command; put it after --, as in: hoist mcp -- npx -y some-mcp-server",
+        ),
+        (&["mcp", "--recrod"], "hoist mcp", "unknown flag --recrod; did you mean --record?"),
+        (&["try", "now"], "hoist try", "unexpected argument `now`; only flags are taken here"),
+    ] {
+        assert_eq!(first_line(&run(line).unwrap_err(), program), expected, "{line:?}");
+    }
+}
+
+#[test]
+fn help_fits_the_terminal_and_shows_the_defaults() {
+    for (command, program) in
+        [(&MCP, "hoist-mcp"), (&DEMO, "hoist-mcp-demo"), (&HOIST, "hoist"), (&TRY, "hoist try")]
+    {
+        let text = help(command, program);
+        for line in text.lines() {
+            assert!(line.chars().count() <= 80 && line.trim_end() == line, "{program}: {line:?}");
+        }
+        let unwrapped = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        for flag in command.flags {
+            assert!(text.contains(&format!("\n  {} {}", flag.long, flag.value)), "{}", flag.long);
+            assert!(
+                flag.default
+                    .is_none_or(|default| unwrapped.contains(&format!("Default: {default}.")))
+            );
+        }
+    }
+    assert!(help(&MCP, "hoist mcp").contains("\nUsage: hoist mcp [FLAGS] -- COMMAND...\n"));
+}
