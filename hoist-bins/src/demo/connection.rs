@@ -18,7 +18,7 @@ use super::{legacy, modern, results};
 
 /// What the transport is to do about a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(clippy::exhaustive_enums, reason = "a transport must do each of the two")]
+#[expect(clippy::exhaustive_enums, reason = "a transport must do each of them")]
 pub enum Effect {
     /// Send this message now.
     Send(Outgoing),
@@ -28,6 +28,11 @@ pub enum Effect {
         ticket: Ticket,
         /// How long after the request was received.
         after: Duration,
+    },
+    /// Stop waiting to ask for this answer: its request was cancelled.
+    Forget {
+        /// Which answer.
+        ticket: Ticket,
     },
 }
 
@@ -85,10 +90,17 @@ impl Connection {
 
     /// Ends the connection's open streams, when no more messages will come: the messages that say so.
     ///
-    /// Answers that are due later can still be asked for.
+    /// For each stream that is its request's result and then `notifications/cancelled`: one page of the specification
+    /// asks for the first and another requires the second, which is for stdio only. A transport that can close a stream
+    /// sends the first and closes it. Answers that are due later can still be asked for.
     pub fn close(&mut self) -> Vec<Outgoing> {
-        let ended = self.pending.take_listens().into_iter();
-        ended.map(|id| Outgoing::answer(&id, &Ok(results::listen_ended(&id)))).collect()
+        let end = |id: Id| {
+            [
+                Outgoing::answer(&id, &Ok(results::listen_ended(&id))),
+                Outgoing::notification(CANCELLED, &results::cancellation(&id)),
+            ]
+        };
+        self.pending.take_listens().into_iter().flat_map(end).collect()
     }
 
     fn message(
@@ -101,8 +113,11 @@ impl Connection {
             Incoming::Response => {}
             Incoming::Notification { method, params } => {
                 if method == CANCELLED {
-                    let answers = cancelled(params).and_then(|id| self.pending.cancel(&id));
-                    effects.extend(answers.map(Effect::Send));
+                    let cancelled = cancelled(params).and_then(|id| self.pending.cancel(&id));
+                    if let Some((ticket, batch)) = cancelled {
+                        effects.push(Effect::Forget { ticket });
+                        effects.extend(batch.map(Effect::Send));
+                    }
                 }
             }
             Incoming::Invalid { id, error } => {
@@ -198,4 +213,65 @@ fn cancelled(params: Option<&RawValue>) -> Option<Id> {
         request_id: Option<&'a RawValue>,
     }
     object::<Params<'_>>(params?)?.request_id.and_then(Id::read)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Connection, Effect};
+    use crate::demo::{Server, World};
+
+    fn call(connection: &mut Connection, id: usize) -> Effect {
+        let params = r#"{"name":"lookup","arguments":{"delay_ms":1}}"#;
+        let line =
+            format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{params}}}"#);
+        let mut effects = connection.receive(line.as_bytes());
+        assert_eq!(effects.len(), 1);
+        effects.remove(0)
+    }
+
+    #[test]
+    fn requests_that_wait_are_bounded() {
+        let connection = &mut Server::new(World::Echo).connect();
+        let waiting: Vec<_> = (0..10_000).map(|id| call(connection, id)).collect();
+        let Effect::Send(refusal) = call(connection, 10_000) else { panic!("one more was taken") };
+        assert_eq!(refusal.error_code(), Some(-32603));
+
+        let Effect::Later { ticket, .. } = waiting[0] else { panic!("answered at once") };
+        assert_eq!(connection.finish(ticket).unwrap().error_code(), None);
+        assert_eq!(connection.finish(ticket), None);
+        assert!(matches!(call(connection, 10_001), Effect::Later { .. }));
+    }
+
+    #[test]
+    fn a_cancelled_call_is_forgotten() {
+        let connection = &mut Server::new(World::Echo).connect();
+        let Effect::Later { ticket, .. } = call(connection, 1) else { panic!("answered at once") };
+        let cancel =
+            br#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
+        assert_eq!(connection.receive(cancel), [Effect::Forget { ticket }]);
+        assert_eq!(connection.receive(cancel), []);
+        assert_eq!(connection.finish(ticket), None);
+    }
+
+    #[test]
+    fn connections_share_the_shop_but_not_the_session() {
+        let server = Server::new(World::Retail);
+        let texts = |connection: &mut Connection, line: &str| {
+            let sent = connection.receive(line.as_bytes()).into_iter().map(|effect| match effect {
+                Effect::Send(message) => message.into_string(),
+                Effect::Later { .. } | Effect::Forget { .. } => panic!("the shop never waits"),
+            });
+            sent.collect::<String>()
+        };
+        let cancel = r##"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"cancel_pending_order","arguments":{"order_id":"#W1a","reason":"no longer needed"}}}"##;
+        let (mut first, mut second) = (server.connect(), server.connect());
+        assert!(texts(&mut first, cancel).contains(r#""isError":false"#));
+        assert!(texts(&mut second, cancel).contains("not pending"));
+
+        let initialize = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-03-26"}}"#;
+        assert!(texts(&mut first, initialize).contains("2025-03-26"));
+        let batch = r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#;
+        assert!(texts(&mut first, batch).starts_with('['));
+        assert!(texts(&mut second, batch).contains("-32600"));
+    }
 }

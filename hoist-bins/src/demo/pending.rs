@@ -69,13 +69,17 @@ impl Pending {
         }
     }
 
-    /// Drops the request with this id, so that it is never answered. Gives its batch's answers if it was the last.
-    pub(super) fn cancel(&mut self, id: &Id) -> Option<Outgoing> {
+    /// Drops the request with this id, so that it is never answered.
+    ///
+    /// If its answer was due later: which one that is, and its batch's answers if there are no others to wait for.
+    pub(super) fn cancel(&mut self, id: &Id) -> Option<(Ticket, Option<Outgoing>)> {
         self.listens.retain(|listen| listen != id);
         let ticket = *self.calls.iter().find(|(_, call)| call.id == *id)?.0;
-        let batch = self.calls.remove(&ticket)?.batch?;
-        self.settle(batch, None);
-        self.close_batch_if_done(batch)
+        let batch = self.calls.remove(&ticket)?.batch.and_then(|key| {
+            self.settle(key, None);
+            self.close_batch_if_done(key)
+        });
+        Some((ticket, batch))
     }
 
     /// Starts a batch.

@@ -89,6 +89,14 @@ pub(super) fn listen_ended(listen: &Id) -> String {
     Object::new().text("resultType", "complete").raw("_meta", &meta).finish()
 }
 
+/// The params of the notification that cancels a request.
+pub(super) fn cancellation(request: &Id) -> String {
+    Object::new()
+        .raw("requestId", request.as_json())
+        .text("reason", "the server is shutting down")
+        .finish()
+}
+
 fn tool(tool: &Tool, revision: Revision) -> String {
     let mut listed = Object::new()
         .text("name", tool.name)

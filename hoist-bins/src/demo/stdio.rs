@@ -1,7 +1,6 @@
 //! The demo server over a pair of byte streams: one message per line.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::BTreeSet;
 use std::io::{self, BufRead, ErrorKind, Read, Write};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -43,12 +42,8 @@ pub fn serve_stdio(
     input: impl BufRead,
     output: impl Write + Send,
 ) -> Result<(), StdioError> {
-    let state = State {
-        connection: server.connect(),
-        output,
-        due: BinaryHeap::new(),
-        phase: Phase::Reading,
-    };
+    let state =
+        State { connection: server.connect(), output, due: BTreeSet::new(), phase: Phase::Reading };
     let shared = Shared { state: Mutex::new(state), changed: Condvar::new() };
     let read = thread::scope(|scope| {
         scope.spawn(|| shared.write_what_is_due());
@@ -75,7 +70,8 @@ struct Shared<W> {
 struct State<W> {
     connection: Connection,
     output: W,
-    due: BinaryHeap<Reverse<(Instant, Ticket)>>,
+    /// The answers that are due, soonest first.
+    due: BTreeSet<(Instant, Ticket)>,
     phase: Phase,
 }
 
@@ -119,9 +115,10 @@ impl<W: Write + Send> Shared<W> {
             match effect {
                 Effect::Send(message) => state.send(&message),
                 Effect::Later { ticket, after } => {
-                    state.due.push(Reverse((Instant::now() + after, ticket)));
+                    state.due.insert((Instant::now() + after, ticket));
                     self.changed.notify_one();
                 }
+                Effect::Forget { ticket } => state.due.retain(|&(_, due)| due != ticket),
             }
         }
     }
@@ -144,7 +141,7 @@ impl<W: Write + Send> Shared<W> {
     fn write_what_is_due(&self) {
         let mut state = self.lock();
         loop {
-            let next = state.due.peek().map(|&Reverse(next)| next);
+            let next = state.due.first().copied();
             state = match (&state.phase, next) {
                 (Phase::Failed(_), _) | (Phase::Draining, None) => return,
                 (Phase::Reading, None) => {
@@ -158,7 +155,7 @@ impl<W: Write + Send> Shared<W> {
                             .0
                     }
                     _ => {
-                        state.due.pop();
+                        state.due.pop_first();
                         if let Some(answer) = state.connection.finish(ticket) {
                             state.send(&answer);
                         }
