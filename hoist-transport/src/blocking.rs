@@ -176,7 +176,12 @@ mod tests {
         let mut writer = BlockingWriter::start(Broken).unwrap();
         writer.write_all(b"x").await.unwrap();
         assert_eq!(writer.flush().await.unwrap_err().kind(), io::ErrorKind::StorageFull);
-        assert!(writer.write_all(b"x").await.is_err());
+        // Whether the thread has ended yet or not.
+        let again = async {
+            writer.write_all(b"x").await?;
+            writer.flush().await
+        };
+        assert!(again.await.is_err());
         let mut reader = BlockingReader::start(Broken).unwrap();
         let error = reader.read_u8().await.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::NotConnected);

@@ -2,14 +2,20 @@
 #![forbid(unsafe_code)]
 
 mod blocking;
+mod child;
 mod framing;
 mod reader;
+mod signals;
+mod stderr;
 mod stdio;
 #[cfg(unix)]
 mod unix_fd;
 mod writer;
 
+pub use child::ChildServer;
 pub use framing::Framer;
 pub use reader::LineReader;
+pub use signals::termination;
+pub use stderr::Stderr;
 pub use stdio::Stdio;
 pub use writer::LineWriter;

@@ -1,0 +1,65 @@
+//! The signals that ask the process to end.
+
+use std::io;
+
+/// Resolves once the process is asked to end: by SIGTERM, SIGINT or SIGHUP; where there are no
+/// such signals, by Ctrl-C.
+///
+/// The signals are caught from this call on, so that none is lost between it and the first time
+/// the future is polled. From then on they no longer end the process by themselves, even once the
+/// future is dropped.
+///
+/// # Errors
+///
+/// When the signals cannot be caught.
+///
+/// # Panics
+///
+/// Outside a tokio runtime that drives I/O.
+///
+/// # Cancel safety
+///
+/// A signal that came while the future was not polled is still seen by it.
+///
+/// # Examples
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> std::io::Result<()> {
+/// let shutdown = hoist_transport::termination()?;
+/// tokio::select! {
+///     () = shutdown => println!("asked to end"),
+///     () = async { /* serve */ } => println!("done"),
+/// }
+/// # Ok(())
+/// # }
+/// ```
+#[cfg(unix)]
+pub fn termination() -> io::Result<impl Future<Output = ()> + Send + 'static> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut hang_up = signal(SignalKind::hangup())?;
+    Ok(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+            _ = hang_up.recv() => {}
+        }
+    })
+}
+
+/// Resolves once the process is asked to end, by Ctrl-C.
+///
+/// # Errors
+///
+/// When Ctrl-C cannot be caught.
+#[cfg(not(unix))]
+pub fn termination() -> io::Result<impl Future<Output = ()> + Send + 'static> {
+    let ctrl_c = tokio::signal::ctrl_c();
+    Ok(async move {
+        if ctrl_c.await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    })
+}
