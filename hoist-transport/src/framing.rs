@@ -205,13 +205,10 @@ impl Framer {
     /// The position behind the first line end in the buffer.
     fn line_end(&mut self) -> Option<usize> {
         let found = memchr::memchr(b'\n', &self.buffer[self.searched..]);
-        match found {
-            Some(at) => Some(self.searched + at + 1),
-            None => {
-                self.searched = self.buffer.len();
-                None
-            }
+        if found.is_none() {
+            self.searched = self.buffer.len();
         }
+        found.map(|at| self.searched + at + 1)
     }
 
     fn take(&mut self, len: usize) -> Bytes {

@@ -114,7 +114,8 @@ fn whole(written: usize, line: &[u8]) -> io::Result<()> {
     if written == line.len() { Ok(()) } else { Err(io::ErrorKind::WriteZero.into()) }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use std::fs::File;
     use std::io::Read;
@@ -151,7 +152,7 @@ mod tests {
             }
             assert!((100..1000).contains(&stderr.dropped()), "{} dropped", stderr.dropped());
             let before = stderr.dropped();
-            File::from(reader.try_clone().unwrap()).read_exact(&mut [0; 20_000]).unwrap();
+            File::from(reader.try_clone().unwrap()).read_exact(&mut vec![0; 20_000]).unwrap();
             stderr.say("there is room again");
             assert_eq!(stderr.dropped(), before);
             drop(reader);

@@ -130,6 +130,7 @@ fn writer(fd: OwnedFd) -> io::Result<Writer> {
     Ok(LineWriter::new(Box::new(BlockingWriter::start(Waiting::new(fd))?) as Box<_>))
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 #[path = "stdio_tests.rs"]
 mod tests;

@@ -145,7 +145,7 @@ async fn a_full_queue_is_not_ready_until_it_was_written() {
         assert!(lines.is_closed());
     };
     let mut got = Vec::new();
-    let (_, read) = tokio::join!(writing, peer.read_to_end(&mut got));
+    let ((), read) = tokio::join!(writing, peer.read_to_end(&mut got));
     assert_eq!(read.unwrap(), sent, "nothing is lost, and the stream was dropped");
 }
 

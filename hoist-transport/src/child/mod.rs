@@ -259,5 +259,6 @@ impl Supervisor {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests;
