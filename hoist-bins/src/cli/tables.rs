@@ -38,7 +38,7 @@ pub static MCP: Command = Command {
             long: "--retain-days",
             value: "N",
             kind: Kind::Number { min: 1, max: 36_500 },
-            about: "At start, delete logs of this directory that are older than this many days.",
+            about: "At start, delete logs in the --record directory that are older than this many days.",
             ..FLAG
         },
         Flag {
