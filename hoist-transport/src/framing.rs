@@ -86,13 +86,6 @@ impl Framer {
         &mut self.buffer
     }
 
-    /// Gives up memory that is not in use, if the buffer is larger than `keep_bytes`.
-    pub fn shrink(&mut self, keep_bytes: usize) {
-        if self.buffer.is_empty() && self.buffer.capacity() > keep_bytes {
-            self.buffer = BytesMut::new();
-        }
-    }
-
     /// The next frame of what was read; `None` when more is needed.
     pub fn next(&mut self, framing: Framing) -> Option<Frame> {
         if matches!(self.current, Current::Dropped { .. }) {
