@@ -56,10 +56,8 @@ pub fn termination() -> io::Result<impl Future<Output = ()> + Send + 'static> {
 /// When Ctrl-C cannot be caught.
 #[cfg(not(unix))]
 pub fn termination() -> io::Result<impl Future<Output = ()> + Send + 'static> {
-    let ctrl_c = tokio::signal::ctrl_c();
+    let mut ctrl_c = tokio::signal::windows::ctrl_c()?;
     Ok(async move {
-        if ctrl_c.await.is_err() {
-            std::future::pending::<()>().await;
-        }
+        let _ = ctrl_c.recv().await;
     })
 }

@@ -100,6 +100,17 @@ fn write_now(fd: BorrowedFd<'_>, line: &[u8]) -> io::Result<()> {
         Err(rustix::io::Errno::NOTSOCK) => {}
         other => return whole(other?, line),
     }
+    // So can a pipe, on Linux. Whatever else may have gone wrong, the way below shows it.
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::io::{ReadWriteFlags, pwritev2};
+        // The greatest offset means none, as a stream must have it.
+        let written = pwritev2(fd, &[io::IoSlice::new(line)], u64::MAX, ReadWriteFlags::NOWAIT);
+        if let Ok(written) = written {
+            return whole(written, line);
+        }
+    }
+    // Elsewhere it may fill up between the question and the write, which then waits.
     let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
     let mut fds = [PollFd::from_borrowed_fd(fd, PollFlags::OUT)];
     poll(&mut fds, Some(&at_once))?;

@@ -51,7 +51,8 @@ enum Source {
 }
 
 type Reader = Box<dyn AsyncRead + Send + Unpin>;
-type Writer = LineWriter<Box<dyn AsyncWrite + Send + Unpin>>;
+type BoxWrite = Box<dyn AsyncWrite + Send + Unpin>;
+type Writer = LineWriter<BoxWrite>;
 
 impl Stdio {
     /// The process's own standard input and output.
@@ -76,7 +77,7 @@ impl Stdio {
             #[cfg(not(unix))]
             Source::Process => (
                 Box::new(BlockingReader::start(io::stdin())?) as Reader,
-                LineWriter::new(Box::new(BlockingWriter::start(io::stdout())?) as _),
+                LineWriter::new(Box::new(BlockingWriter::start(io::stdout())?) as BoxWrite),
             ),
             #[cfg(unix)]
             Source::Given { input, output } => (reader(input)?, writer(output)?),
@@ -119,15 +120,20 @@ fn reader(fd: OwnedFd) -> io::Result<Reader> {
 #[cfg(unix)]
 fn writer(fd: OwnedFd) -> io::Result<Writer> {
     let polled = match Kind::of(&fd) {
-        Kind::Pipe => unix_fd::reopen_sender(fd.as_fd()).ok(),
-        Kind::Socket => fd.try_clone().and_then(PollWriter::socket).ok(),
-        Kind::Other => None,
+        Kind::Pipe => unix_fd::reopen_sender(fd.as_fd()),
+        Kind::Socket => fd.try_clone().and_then(PollWriter::socket),
+        Kind::Other => Err(io::ErrorKind::Unsupported.into()),
     };
-    if let Some(polled) = polled {
-        let gone = polled.gone();
-        return Ok(LineWriter::new(Box::new(polled) as Box<_>).with_gone(gone));
-    }
-    Ok(LineWriter::new(Box::new(BlockingWriter::start(Waiting::new(fd))?) as Box<_>))
+    let no_reader = match polled {
+        Ok(polled) => {
+            let gone = polled.gone();
+            return Ok(LineWriter::new(Box::new(polled) as BoxWrite).with_gone(gone));
+        }
+        Err(error) => error.raw_os_error() == Some(rustix::io::Errno::NXIO.raw_os_error()),
+    };
+    let waiting = LineWriter::new(Box::new(BlockingWriter::start(Waiting::new(fd))?) as BoxWrite);
+    // A pipe that nobody reads cannot be opened anew.
+    Ok(if no_reader { waiting.with_gone(std::future::ready(())) } else { waiting })
 }
 
 #[cfg(test)]

@@ -171,6 +171,18 @@ async fn a_host_that_is_gone_while_the_writer_is_blocked_is_noticed() {
     }
 }
 
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_host_that_was_gone_from_the_start_is_noticed() {
+    for ends in [pipes(), sockets()] {
+        drop(ends.from_proxy);
+        let (_reader, mut writer) = open(ends.input, ends.output);
+        poll_fn(|cx| writer.poll_gone(cx)).await;
+        let error = send(&mut writer, b"x").await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
+    }
+}
+
 #[tokio::test]
 async fn there_is_one_host_and_no_more() {
     let ends = pipes();
