@@ -87,6 +87,7 @@ pub(crate) struct Core {
     state: Mutex<State>,
     serial: AtomicU64,
     held: AtomicUsize,
+    polls: AtomicUsize,
 }
 
 /// What changes as messages cross.
@@ -140,7 +141,18 @@ impl Core {
             state: Mutex::default(),
             serial: AtomicU64::new(0),
             held: AtomicUsize::new(0),
+            polls: AtomicUsize::new(0),
         }
+    }
+
+    /// An exchange is being polled.
+    pub(crate) fn count_poll(&self) {
+        self.polls.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How many times exchanges were polled, all in all.
+    pub(crate) fn polls(&self) -> usize {
+        self.polls.load(Ordering::Relaxed)
     }
 
     /// Never held across an await or a call into a layer.

@@ -283,15 +283,28 @@ impl<'a> Pump<'a> {
             return self.move_outbox();
         }
         let mut progress = false;
+        // The set gives up early when exchanges wake themselves. Those queued behind them must
+        // have their turn before the next line is read, so it is asked again until each had one.
+        let mut turns = None;
         loop {
             for work in self.exchanges.started() {
                 self.work.push(work);
             }
+            let before = self.core.polls();
             match self.work.poll_next_unpin(cx) {
                 Poll::Ready(Some(Ok(done))) => self.exchanges.finish(done),
                 // Cancelled: what it leaves behind was said when it was dropped.
                 Poll::Ready(Some(Err(_))) => {}
-                Poll::Ready(None) | Poll::Pending => break,
+                Poll::Ready(None) => break,
+                Poll::Pending => {
+                    let polled = self.core.polls() - before;
+                    let left = turns.unwrap_or(self.work.len());
+                    if polled == 0 || polled >= left {
+                        break;
+                    }
+                    turns = Some(left - polled);
+                    continue;
+                }
             }
             progress = true;
         }

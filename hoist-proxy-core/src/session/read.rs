@@ -196,10 +196,16 @@ impl<'a> Exchanges<'a> {
         let state = Arc::new(ExchangeState::new(number, direction, message, id.clone()));
         self.core.state().ledger.hold(direction, id, number);
         let (core, exchange) = (self.core, Arc::clone(&state));
-        let run = async move {
+        // Tokio's budget would make an exchange whose answer is there wait for another turn, and
+        // lose its place; the readers keep to the budget, so the session yields all the same.
+        let mut run = Box::pin(tokio::task::unconstrained(async move {
             let result = proceed(core, &exchange, 0, request).await;
             Done { number, result }
-        };
+        }));
+        let run = std::future::poll_fn(move |cx| {
+            core.count_poll();
+            run.as_mut().poll(cx)
+        });
         let (abort, registration) = AbortHandle::new_pair();
         self.started.push(Abortable::new(run.boxed(), registration));
         self.active.insert(number, Active { state, abort, reply });

@@ -1,0 +1,7 @@
+//! What the engine guarantees, each guarantee in a module of its own.
+//!
+//! The layers here really act, and every test that has one says how often it ran: a guarantee that
+//! holds because nothing happened is none.
+
+mod in_order;
+mod util;
