@@ -144,11 +144,14 @@ impl Ended {
     }
 }
 
+/// What a session waits for once both directions of a connection are closed.
+pub type WhenEnded = BoxFuture<'static, Ended>;
+
 /// A duplex of lines to one party.
 pub struct Connection {
     pub(crate) reader: Box<dyn ReadLines>,
     pub(crate) writer: Box<dyn WriteLines>,
-    pub(crate) ended: Option<BoxFuture<'static, Ended>>,
+    pub(crate) ended: Option<WhenEnded>,
 }
 
 impl Connection {
@@ -163,6 +166,11 @@ impl Connection {
     pub fn with_ended(mut self, ended: impl Future<Output = Ended> + Send + 'static) -> Self {
         self.ended = Some(Box::pin(ended));
         self
+    }
+
+    /// Takes the connection apart, for a transport that wraps another, or a test of one.
+    pub fn into_parts(self) -> (Box<dyn ReadLines>, Box<dyn WriteLines>, Option<WhenEnded>) {
+        (self.reader, self.writer, self.ended)
     }
 }
 

@@ -20,7 +20,7 @@ mod wire_error;
 
 pub use connection::{
     Closing, Connection, Downstream, Ended, Frame, Framing, Part, ReadLines, TooLong, Upstream,
-    WriteLines,
+    WhenEnded, WriteLines,
 };
 pub use context::{InvalidSessionId, SessionContext, SessionId};
 pub use era::{Era, modern_version, names};

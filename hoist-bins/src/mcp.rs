@@ -1,0 +1,143 @@
+//! `hoist-mcp`: the proxy, wired up from its options.
+
+use std::ffi::OsString;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use hoist_proxy_core::{Layer, Proxy, Report, SessionId};
+use hoist_trace::{RecordLayer, RecordOptions};
+use hoist_transport::{ChildServer, Stderr, Stdio};
+
+use crate::cli::McpOptions;
+use crate::diagnostics::{report_to, with_causes};
+
+/// The exit code when the proxy itself fails: the log cannot be created, the server not be
+/// started.
+pub const EXIT_FAILED: u8 = 125;
+
+/// What the proxy takes from its surroundings besides its options.
+#[derive(Clone, Debug, Default)]
+pub struct Surroundings {
+    /// What messages on standard error start with: `hoist-mcp`.
+    pub program: String,
+    /// The host session as the host names it: `HOIST_SESSION`.
+    pub host_session: Option<String>,
+    /// The directories in which a server's program is looked for: `PATH`.
+    pub search_path: Option<OsString>,
+}
+
+impl Surroundings {
+    /// The surroundings of this process, for a program of this name.
+    pub fn of_process(program: impl Into<String>) -> Self {
+        Self {
+            program: program.into(),
+            host_session: std::env::var("HOIST_SESSION").ok().filter(|s| !s.is_empty()),
+            search_path: std::env::var_os("PATH"),
+        }
+    }
+}
+
+/// Runs the proxy between this process's standard input and output and the server, until the
+/// server has ended. Returns the exit code: the server's, or [`EXIT_FAILED`].
+pub fn run(options: McpOptions, surroundings: &Surroundings) -> u8 {
+    run_with(options, surroundings, Vec::new())
+}
+
+/// As [`run`], with more layers, outermost first, inside the recorder.
+pub fn run_with(
+    options: McpOptions,
+    surroundings: &Surroundings,
+    layers: Vec<Box<dyn Layer>>,
+) -> u8 {
+    let stderr = Arc::new(Stderr::new(format!("{}: ", surroundings.program)));
+    report_to(Arc::clone(&stderr));
+    match serve(options, surroundings, layers, &stderr) {
+        Ok(code) => code,
+        Err(error) => {
+            stderr.say(&with_causes(&*error));
+            EXIT_FAILED
+        }
+    }
+}
+
+fn serve(
+    options: McpOptions,
+    surroundings: &Surroundings,
+    layers: Vec<Box<dyn Layer>>,
+    stderr: &Arc<Stderr>,
+) -> Result<u8, Box<dyn std::error::Error>> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let report = runtime.block_on(async {
+        // Before anything is started, so that no signal is lost.
+        let shutdown = hoist_transport::termination()?;
+        let proxy = proxy(options, surroundings, layers, stderr);
+        Ok::<Report, Box<dyn std::error::Error>>(proxy.run(shutdown).await?)
+    })?;
+    // A thread that waits for standard input must not keep the process.
+    runtime.shutdown_background();
+    let Some(ended) = report.last else { return Ok(0) };
+    Ok(exit_code(ended?.exit_code))
+}
+
+fn proxy(
+    options: McpOptions,
+    surroundings: &Surroundings,
+    layers: Vec<Box<dyn Layer>>,
+    stderr: &Arc<Stderr>,
+) -> Proxy<Stdio, ChildServer> {
+    let mut command = options.command.iter().cloned();
+    // The parser takes no command line without one.
+    let program = command.next().unwrap_or_default();
+    let mut server = ChildServer::new(program, command).grace(options.grace);
+    if let Some(path) = &surroundings.search_path {
+        server = server.search_path(path.clone());
+    }
+    let process_id = std::process::id();
+    let mut proxy = Proxy::new(Stdio::new(), server)
+        .max_message_bytes(options.max_message_bytes)
+        .end_grace(options.grace)
+        .session_names(move |_| SessionId::at(SystemTime::now(), process_id, None));
+    if options.record.is_some() {
+        proxy = proxy.layer(recorder(options, surroundings, stderr));
+    }
+    for layer in layers {
+        proxy = proxy.layer(layer);
+    }
+    proxy
+}
+
+fn recorder(
+    options: McpOptions,
+    surroundings: &Surroundings,
+    stderr: &Arc<Stderr>,
+) -> RecordLayer {
+    let stderr = Arc::clone(stderr);
+    let mut record = RecordOptions::new(options.record.unwrap_or_default());
+    record.domain = options.domain;
+    record.agent_model = options.agent_model;
+    record.server_name = options.server_name;
+    record.server_command =
+        options.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    record.host_session = surroundings.host_session.clone().or_else(host_process);
+    record.retain_days = options.retain_days;
+    RecordLayer::new(record)
+        .on_open(move |path| stderr.say(&format!("recording to {}", path.display())))
+}
+
+/// The host session unless it is named: the host's process, which every server it starts shares.
+#[cfg(unix)]
+#[expect(clippy::unnecessary_wraps, reason = "there is none on other systems")]
+fn host_process() -> Option<String> {
+    Some(format!("host-{}", std::os::unix::process::parent_id()))
+}
+
+#[cfg(not(unix))]
+fn host_process() -> Option<String> {
+    None
+}
+
+/// What a shell would show for a server that ended so.
+fn exit_code(code: Option<i32>) -> u8 {
+    // Where exit codes are wider, what does not fit is still a failure.
+    code.map_or(0, |code| u8::try_from(code).unwrap_or(u8::MAX))
+}

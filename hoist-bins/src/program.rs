@@ -1,0 +1,87 @@
+//! From a process's words to its exit code: what each `main` does.
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use crate::cli::{
+    DemoOptions, EXIT_USAGE, Environment, Invocation, McpOptions, TryOptions, UsageError, parse,
+    tables,
+};
+use crate::demo::{Server, serve_stdio};
+use crate::diagnostics::with_causes;
+use crate::mcp::{self, EXIT_FAILED, Surroundings};
+use crate::walkthrough;
+
+/// Runs `hoist-mcp` with these words after its name.
+pub fn hoist_mcp(words: Vec<OsString>) -> ExitCode {
+    const NAME: &str = "hoist-mcp";
+    start(parse(&tables::MCP, NAME, words, &environment()), |matches| {
+        mcp(McpOptions::from(&matches), NAME)
+    })
+}
+
+/// Runs `hoist-mcp-demo` with these words after its name.
+pub fn hoist_mcp_demo(words: Vec<OsString>) -> ExitCode {
+    const NAME: &str = "hoist-mcp-demo";
+    start(parse(&tables::DEMO, NAME, words, &environment()), |matches| {
+        demo(DemoOptions::from(&matches), NAME)
+    })
+}
+
+/// Runs `hoist` with these words after its name: the other programs, and commands of its own.
+pub fn hoist(words: Vec<OsString>) -> ExitCode {
+    start(parse(&tables::HOIST, "hoist", words, &environment()), |matches| {
+        let command = matches.command();
+        let name = matches.program();
+        if std::ptr::eq(command, &raw const tables::MCP) {
+            // Messages and logs name the program, however it was started.
+            mcp(McpOptions::from(&matches), "hoist-mcp")
+        } else if std::ptr::eq(command, &raw const tables::DEMO) {
+            demo(DemoOptions::from(&matches), name)
+        } else {
+            match walkthrough::run(&TryOptions::from(&matches), &mut std::io::stdout()) {
+                Ok(()) => ExitCode::SUCCESS,
+                Err(error) => fail(&format!("{name}: {}", with_causes(&error)), EXIT_FAILED),
+            }
+        }
+    })
+}
+
+fn mcp(options: McpOptions, name: &str) -> ExitCode {
+    ExitCode::from(mcp::run(options, &Surroundings::of_process(name)))
+}
+
+fn demo(options: DemoOptions, name: &str) -> ExitCode {
+    let server = Server::new(options.world);
+    match serve_stdio(&server, std::io::stdin().lock(), std::io::stdout()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => fail(&format!("{name}: {}", with_causes(&error)), EXIT_FAILED),
+    }
+}
+
+fn start<T>(
+    parsed: Result<Invocation<T>, UsageError>,
+    run: impl FnOnce(T) -> ExitCode,
+) -> ExitCode {
+    match parsed {
+        Ok(Invocation::Run(options)) => run(options),
+        Ok(Invocation::Print(text)) => {
+            // A reader that has seen enough, such as `head`, is no failure.
+            let _ = std::io::stdout().write_all(text.as_bytes());
+            ExitCode::SUCCESS
+        }
+        Err(error) => fail(&error.to_string(), EXIT_USAGE),
+    }
+}
+
+fn environment() -> Environment {
+    Environment { home: std::env::var_os("HOME").map(PathBuf::from) }
+}
+
+/// Says why on standard error, if anyone listens.
+fn fail(message: &str, code: u8) -> ExitCode {
+    let _ = writeln!(std::io::stderr(), "{message}");
+    ExitCode::from(code)
+}

@@ -1,0 +1,201 @@
+//! A stdio host that a test drives.
+
+use std::ffi::OsStr;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// How long a test waits for what must come. Never waited for in full by a test that passes.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The proxy as Cargo built it.
+pub(crate) fn hoist_mcp() -> &'static Path {
+    Path::new(env!("CARGO_BIN_EXE_hoist-mcp"))
+}
+
+/// The demo server as Cargo built it.
+pub(crate) fn demo() -> &'static Path {
+    Path::new(env!("CARGO_BIN_EXE_hoist-mcp-demo"))
+}
+
+/// The proxy with a layer that acts on every request and passes it on, as Cargo built it.
+pub(crate) fn acting() -> PathBuf {
+    let bins = hoist_mcp().parent().expect("Cargo puts programs in a folder");
+    bins.join("examples/hoist-mcp-acting")
+}
+
+/// A process with its three streams, driven line by line.
+pub(crate) struct Host {
+    process: Child,
+    input: Option<ChildStdin>,
+    lines: Receiver<Vec<u8>>,
+    stderr: Option<JoinHandle<Vec<u8>>>,
+    /// Every byte that was sent.
+    pub(crate) sent: Vec<u8>,
+    /// Every byte of a line that was received.
+    pub(crate) received: Vec<u8>,
+}
+
+impl Host {
+    /// Starts `program` with `arguments`.
+    pub(crate) fn start(
+        program: impl AsRef<OsStr>,
+        arguments: impl IntoIterator<Item = impl AsRef<OsStr>>,
+    ) -> Self {
+        let mut command = Command::new(program);
+        command.args(arguments);
+        Self::spawn(&mut command)
+    }
+
+    /// Starts a command that is set up already, but for its streams.
+    pub(crate) fn spawn(command: &mut Command) -> Self {
+        let mut process = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program can be started");
+        let output = process.stdout.take().expect("a pipe was asked for");
+        let mut error = process.stderr.take().expect("a pipe was asked for");
+        let (sender, lines) = channel();
+        thread::spawn(move || {
+            let mut output = BufReader::new(output);
+            loop {
+                let mut line = Vec::new();
+                match output.read_until(b'\n', &mut line) {
+                    Ok(0) | Err(_) => break,
+                    Ok(_) if sender.send(line).is_err() => break,
+                    Ok(_) => {}
+                }
+            }
+        });
+        let stderr = thread::spawn(move || {
+            let mut bytes = Vec::new();
+            // What came before a failure is worth keeping.
+            let _ = error.read_to_end(&mut bytes);
+            bytes
+        });
+        Self {
+            input: process.stdin.take(),
+            process,
+            lines,
+            stderr: Some(stderr),
+            sent: Vec::new(),
+            received: Vec::new(),
+        }
+    }
+
+    /// The process's id.
+    pub(crate) fn id(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// Sends a line.
+    pub(crate) fn send(&mut self, body: &str) {
+        self.send_bytes(format!("{body}\n").as_bytes());
+    }
+
+    /// Sends bytes as they are.
+    pub(crate) fn send_bytes(&mut self, bytes: &[u8]) {
+        let input = self.input.as_mut().expect("the input is open");
+        input.write_all(bytes).expect("the process reads");
+        input.flush().expect("the process reads");
+        self.sent.extend_from_slice(bytes);
+    }
+
+    /// Closes the process's input.
+    pub(crate) fn close(&mut self) {
+        self.input = None;
+    }
+
+    /// The next line with its terminator; `None` at the end.
+    #[track_caller]
+    pub(crate) fn line(&mut self) -> Option<Vec<u8>> {
+        match self.lines.recv_timeout(PATIENCE) {
+            Ok(line) => {
+                self.received.extend_from_slice(&line);
+                Some(line)
+            }
+            Err(RecvTimeoutError::Disconnected) => None,
+            Err(RecvTimeoutError::Timeout) => panic!("no line within {PATIENCE:?}"),
+        }
+    }
+
+    /// The answer to the request with this id (its JSON text); lines before it are kept in
+    /// `received` only.
+    #[track_caller]
+    pub(crate) fn answer(&mut self, id: &str) -> String {
+        loop {
+            let line = self.line().expect("the answer comes before the end");
+            let text = String::from_utf8(line).expect("an answer is UTF-8");
+            let value: serde_json::Value = serde_json::from_str(&text).expect("an answer is JSON");
+            if value.get("method").is_none() && value["id"].to_string() == id {
+                return text;
+            }
+        }
+    }
+
+    /// Sends a request and waits for its answer.
+    #[track_caller]
+    pub(crate) fn ask(&mut self, id: u64, method: &str, params: &str) -> String {
+        self.send(&format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#
+        ));
+        self.answer(&id.to_string())
+    }
+
+    /// Opens a legacy session; the answer to `initialize`.
+    #[track_caller]
+    pub(crate) fn initialize(&mut self) -> String {
+        let params = concat!(
+            r#"{"protocolVersion":"2025-06-18","capabilities":{},"#,
+            r#""clientInfo":{"name":"test","version":"1"}}"#
+        );
+        let answer = self.ask(0, "initialize", params);
+        self.send(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+        answer
+    }
+
+    /// Reads to the end of the process's output, and waits for the process.
+    #[track_caller]
+    pub(crate) fn wait(&mut self) -> ExitStatus {
+        while self.line().is_some() {}
+        let end = Instant::now() + PATIENCE;
+        loop {
+            if let Some(status) = self.process.try_wait().expect("our own child") {
+                return status;
+            }
+            assert!(Instant::now() < end, "the process has closed its output but does not end");
+            // There is no way to wait for a process with a bound but to look.
+            thread::park_timeout(Duration::from_millis(2));
+        }
+    }
+
+    /// What the process wrote on standard error. Call it once the process has ended.
+    pub(crate) fn stderr(&mut self) -> String {
+        let bytes = self.stderr.take().map(|t| t.join().expect("it only reads"));
+        String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned()
+    }
+
+    /// Ends the session as a host does, and checks that the process ends well.
+    #[track_caller]
+    pub(crate) fn end(&mut self) {
+        self.close();
+        let status = self.wait();
+        assert!(status.success(), "{status}: {}", self.stderr());
+    }
+}
+
+impl Drop for Host {
+    /// A test that failed leaves nothing running.
+    fn drop(&mut self) {
+        self.input = None;
+        if matches!(self.process.try_wait(), Ok(None)) {
+            let _ = self.process.kill();
+            let _ = self.process.wait();
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! What a session's log must hold.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use hoist_trace::log::{Content, Origin};
+use hoist_trace::mcp::{Log, read_log};
+
+/// The only log of a directory.
+#[track_caller]
+pub(crate) fn only_log(dir: &Path) -> PathBuf {
+    let mut logs: Vec<PathBuf> = fs::read_dir(dir)
+        .expect("the directory is there")
+        .map(|entry| entry.expect("it can be listed").path())
+        .filter(|path| path.extension().is_some_and(|e| e == "jsonl"))
+        .collect();
+    assert_eq!(logs.len(), 1, "{logs:?}");
+    logs.remove(0)
+}
+
+/// Reads a log that must be whole: nothing skipped, lost or torn.
+#[track_caller]
+pub(crate) fn whole_log(path: &Path) -> Log {
+    let log = read_log(path).expect("the log can be read");
+    assert!(log.problems.is_empty(), "{:?}", log.problems);
+    assert_eq!(log.report.torn_bytes, 0);
+    log
+}
+
+/// Checks that the log holds each line that crossed, exact and in order.
+///
+/// `wire` is what crossed on one side, in the bytes that crossed.
+#[track_caller]
+pub(crate) fn holds_every_line(log: &Log, from: Origin, wire: &[u8]) {
+    let mut lines: Vec<&[u8]> = wire.split(|b| *b == b'\n').collect();
+    if lines.last() == Some(&&b""[..]) {
+        lines.pop();
+    }
+    let entries: Vec<&Content> =
+        log.entries.iter().filter(|e| e.from == from).map(|e| &e.content).collect();
+    for (at, (line, content)) in lines.iter().zip(&entries).enumerate() {
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        match content {
+            Content::Message(message) => {
+                // White space around a message is no part of it.
+                assert_eq!(message.get().as_bytes(), line.trim_ascii(), "line {at} of {from:?}");
+            }
+            Content::Raw(raw) => assert_eq!(*raw, String::from_utf8_lossy(line), "line {at}"),
+            other => panic!("line {at} of {from:?} is {other:?}"),
+        }
+    }
+    assert_eq!(lines.len(), entries.len(), "lines of {from:?}");
+}
