@@ -72,16 +72,12 @@ fn decoded(name: &str) -> String {
     while let Some(c) = rest.chars().next() {
         let escaped =
             rest.get(1..3).filter(|_| c == '%').and_then(|hex| u8::from_str_radix(hex, 16).ok());
-        match escaped.filter(u8::is_ascii) {
-            Some(byte) => {
-                decoded.push(char::from(byte));
-                rest = &rest[3..];
-            }
-            None => {
-                decoded.push(c);
-                rest = &rest[c.len_utf8()..];
-            }
-        }
+        let (shown, len) = match escaped.filter(u8::is_ascii) {
+            Some(byte) => (char::from(byte), 3),
+            None => (c, c.len_utf8()),
+        };
+        decoded.push(shown);
+        rest = &rest[len..];
     }
     decoded
 }

@@ -222,8 +222,8 @@ impl Check {
 fn skip_plain_text(text: &[u8]) -> Option<&[u8]> {
     let end = memchr::memchr2(b'"', b'\\', text).unwrap_or(text.len());
     let (plain, rest) = text.split_at(end);
-    let control = plain.iter().fold(false, |found, &byte| found | (byte < 0x20));
-    (!control).then_some(rest)
+    let least = plain.iter().fold(u8::MAX, |least, &byte| least.min(byte));
+    (least >= 0x20).then_some(rest)
 }
 
 #[cfg(test)]

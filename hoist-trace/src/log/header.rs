@@ -60,6 +60,10 @@ impl Header {
     }
 
     /// The header line, line feed included.
+    ///
+    /// # Panics
+    ///
+    /// Never: strings and numbers can always be written.
     pub fn to_line(&self) -> String {
         let mut line = serde_json::to_string(self).expect("strings and numbers are always JSON");
         line.push('\n');

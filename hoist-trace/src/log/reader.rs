@@ -80,7 +80,7 @@ impl LogReader<BufReader<File>> {
     pub fn open(path: &Path) -> Result<Self, LogError> {
         let file =
             File::open(path).map_err(|source| LogError::Io { path: path.to_owned(), source })?;
-        LogReader::new(BufReader::with_capacity(64 << 10, file), path)
+        Self::new(BufReader::with_capacity(64 << 10, file), path)
     }
 }
 

@@ -152,7 +152,9 @@ pub(crate) struct LogWriter<S> {
 }
 
 /// Told of the first write that fails.
-struct OnError(Option<Box<dyn FnOnce(&io::Error) + Send>>);
+struct OnError(Option<TellError>);
+
+type TellError = Box<dyn FnOnce(&io::Error) + Send>;
 
 impl std::fmt::Debug for OnError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -189,16 +191,7 @@ impl<S: Sink> LogWriter<S> {
         self.put_gaps();
         self.begin(record.t_ms, record.from, record.by.as_deref());
         let chunks = record.body.chunks();
-        if !is_one_value(chunks) {
-            self.buffer.extend_from_slice(b",\"raw\":");
-            // Noise is short, all but for an attacker's, and a character may be cut in two.
-            let joined = match chunks {
-                [line] => line.clone(),
-                chunks => chunks.concat().into(),
-            };
-            serde_json::to_writer(&mut self.buffer, &String::from_utf8_lossy(&joined))
-                .expect("a string is always JSON, and a vector takes every byte");
-        } else {
+        if is_one_value(chunks) {
             self.buffer.extend_from_slice(b",\"message\":");
             if record.body.len_bytes() > COPY_MAX_BYTES {
                 self.end(record, record.body.len_bytes());
@@ -208,6 +201,15 @@ impl<S: Sink> LogWriter<S> {
             for chunk in chunks {
                 self.buffer.extend_from_slice(chunk);
             }
+        } else {
+            self.buffer.extend_from_slice(b",\"raw\":");
+            // Noise is short, all but for an attacker's, and a character may be cut in two.
+            let joined = match chunks {
+                [line] => line.clone(),
+                chunks => chunks.concat().into(),
+            };
+            serde_json::to_writer(&mut self.buffer, &String::from_utf8_lossy(&joined))
+                .expect("a string is always JSON, and a vector takes every byte");
         }
         self.buffer.extend_from_slice(END);
         self.end(record, 0);

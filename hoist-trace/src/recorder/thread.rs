@@ -86,10 +86,10 @@ fn write(created: Created, queue: &Queue) {
     if let Err(error) = writer.close(&queue.counters) {
         warn_disk(&path, &error);
     }
-    if closing == Closing::Remove {
-        if let Err(error) = std::fs::remove_file(&path) {
-            tracing::warn!("cannot remove the empty session log {}: {error}", path.display());
-        }
+    if closing == Closing::Remove
+        && let Err(error) = std::fs::remove_file(&path)
+    {
+        tracing::warn!("cannot remove the empty session log {}: {error}", path.display());
     }
 }
 
