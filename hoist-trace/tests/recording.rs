@@ -1,5 +1,6 @@
 //! The recorder on real files with its real thread.
 #![cfg(feature = "recorder")]
+#![expect(clippy::unwrap_used, reason = "what helpers of tests meet fails the test")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -102,8 +103,11 @@ async fn a_session_is_recorded() {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-        assert_eq!((mode(&path), mode(&dir), mode(dir.parent().unwrap())), (0o600, 0o700, 0o700));
+        let mode_of = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(
+            (mode_of(&path), mode_of(&dir), mode_of(dir.parent().unwrap())),
+            (0o600, 0o700, 0o700)
+        );
     }
 }
 
@@ -135,9 +139,9 @@ async fn what_does_not_fit_the_queue_leaves_a_gap() {
     let session = session();
     let options = RecordOptions::new(dir.path()).queue_max_bytes(20_000);
     let recorder = Recorder::start(&options, &session).unwrap();
-    let (sent, long) = (5_000, format!("\"{}\"\n", "x".repeat(30_000)));
+    let (count, long) = (5_000, format!("\"{}\"\n", "x".repeat(30_000)));
     cross(&recorder, &session, Side::Server, long.as_bytes());
-    for n in 0..sent {
+    for n in 0..count {
         let side = if n % 2 == 0 { Side::Client } else { Side::Server };
         cross(&recorder, &session, side, format!("{{\"n\":{n}}}\n").as_bytes());
     }
@@ -146,7 +150,7 @@ async fn what_does_not_fit_the_queue_leaves_a_gap() {
     let log = read_log(recorder.path()).unwrap();
     let logged = log.entries.iter().filter(|e| e.message().is_some()).count() as u64;
     assert!(report.lines_lost > 0);
-    assert_eq!(sent + 1 - logged, report.lines_lost);
+    assert_eq!(count + 1 - logged, report.lines_lost);
     assert_eq!(report.lines_written, logged);
     assert_eq!(
         (log.report.lost_lines, log.report.lost_bytes),
@@ -158,15 +162,14 @@ async fn what_does_not_fit_the_queue_leaves_a_gap() {
     // Every gap stands where its lines would have stood.
     let mut next = 0;
     for entry in &log.entries[1..] {
-        match &entry.content {
-            Content::Gap(gap) => next += gap.lines,
-            _ => {
-                assert_eq!(entry.message().unwrap(), format!("{{\"n\":{next}}}"));
-                next += 1;
-            }
+        if let Content::Gap(gap) = &entry.content {
+            next += gap.lines;
+        } else {
+            assert_eq!(entry.message().unwrap(), format!("{{\"n\":{next}}}"));
+            next += 1;
         }
     }
-    assert_eq!(next, sent);
+    assert_eq!(next, count);
 }
 
 #[tokio::test]

@@ -1,5 +1,6 @@
 //! What retention deletes, and all that it leaves.
 #![cfg(all(feature = "recorder", unix))]
+#![expect(clippy::unwrap_used, reason = "what helpers of tests meet fails the test")]
 
 use std::fs::{self, File};
 use std::path::Path;

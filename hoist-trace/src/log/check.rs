@@ -241,7 +241,7 @@ mod tests {
     fn check(text: &[u8], expected: bool) {
         let whole = Bytes::copy_from_slice(text);
         assert_eq!(serde_says(text), expected, "serde, {}", text.escape_ascii());
-        assert_eq!(is_one_value(&[whole.clone()]), expected, "{}", text.escape_ascii());
+        assert_eq!(is_one_value(std::slice::from_ref(&whole)), expected, "{}", text.escape_ascii());
         let bytes: Vec<Bytes> = (0..text.len()).map(|i| whole.slice(i..=i)).collect();
         if bytes.len() != 1 {
             assert_eq!(is_one_value(&bytes), expected, "by bytes: {}", text.escape_ascii());
