@@ -139,8 +139,8 @@ async fn what_does_not_fit_the_queue_leaves_a_gap() {
     let session = session();
     let options = RecordOptions::new(dir.path()).queue_max_bytes(20_000);
     let recorder = Recorder::start(&options, &session).unwrap();
-    let (count, long) = (5_000, format!("\"{}\"\n", "x".repeat(30_000)));
-    cross(&recorder, &session, Side::Server, long.as_bytes());
+    let (count, first) = (5_000, format!("\"{}\"\n", "x".repeat(30_000)));
+    cross(&recorder, &session, Side::Server, first.as_bytes());
     for n in 0..count {
         let side = if n % 2 == 0 { Side::Client } else { Side::Server };
         cross(&recorder, &session, side, format!("{{\"n\":{n}}}\n").as_bytes());
@@ -158,7 +158,7 @@ async fn what_does_not_fit_the_queue_leaves_a_gap() {
     );
     let Content::Gap(gap) = &log.entries[0].content else { panic!("the first line is lost") };
     assert_eq!(log.entries[0].from, Origin::Server);
-    assert!(gap.lines == 1 && gap.bytes == long.len() as u64, "{gap:?}");
+    assert!(gap.lines == 1 && gap.bytes == first.len() as u64, "{gap:?}");
     // Every gap stands where its lines would have stood.
     let mut next = 0;
     for entry in &log.entries[1..] {
@@ -170,6 +170,20 @@ async fn what_does_not_fit_the_queue_leaves_a_gap() {
         }
     }
     assert_eq!(next, count);
+}
+
+#[test]
+fn a_line_is_on_disk_though_nothing_follows() {
+    let dir = tempfile::tempdir().unwrap();
+    let session = session();
+    let recorder = Recorder::start(&RecordOptions::new(dir.path()), &session).unwrap();
+    for n in 1..=100 {
+        cross(&recorder, &session, Side::Client, b"{}\n");
+        // Fails by never ending.
+        while read_log(recorder.path()).unwrap().entries.len() < n {
+            std::thread::yield_now();
+        }
+    }
 }
 
 #[tokio::test]

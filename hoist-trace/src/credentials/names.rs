@@ -163,7 +163,7 @@ fn is_secret_word(words: &[String], at: usize) -> bool {
 
 /// Whether a URL's parameter of this name is a credential: some short names are only there.
 pub(super) fn is_secret_parameter(name: &str) -> bool {
-    const ALSO: &[&str] = &["code", "sig", "signature", "assertion", "sas", "state"];
+    const ALSO: &[&str] = &["code", "sig", "signature", "assertion", "sas"];
     is_secret_name(name) || words(name).last().is_some_and(|word| ALSO.contains(&word.as_str()))
 }
 
@@ -216,7 +216,9 @@ fn words(name: &str) -> Vec<String> {
         let previous = at.checked_sub(1).map(|at| chars[at]);
         let next_is_lower = chars.get(at + 1).is_some_and(|c| c.is_lowercase());
         let starts_word = c.is_uppercase()
-            && previous.is_some_and(|p| p.is_lowercase() || (p.is_uppercase() && next_is_lower));
+            && previous.is_some_and(|p| {
+                p.is_lowercase() || p.is_numeric() || (p.is_uppercase() && next_is_lower)
+            });
         if starts_word {
             words.push(String::new());
         }
@@ -266,6 +268,7 @@ mod tests {
             "key",
             "passphrase",
             "dbPassword",
+            "oauth2Bearer",
             "SECRET",
         ] {
             assert!(is_secret_name(name), "{name}");

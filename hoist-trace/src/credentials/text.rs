@@ -27,6 +27,9 @@ pub(super) fn redact(text: &str, depth: u8, in_shell: bool) -> String {
     if many_words {
         return shell::redact(text, depth, false);
     }
+    if let Some(redacted) = redact_bare_user(text) {
+        return redacted;
+    }
     redact_flat(text)
 }
 
@@ -68,7 +71,7 @@ fn redact_assignment(text: &str, depth: u8) -> Option<String> {
     }
     let sign = &text[at..=at];
     // Of `//registry/:_authToken` the end counts.
-    let label = name.rsplit(['{', '/', ':', '"', '\'']).next().unwrap_or(name);
+    let label = last_name(name);
     if is_secret_name(label) {
         let trimmed = value.trim_start();
         if is_plain_value(label, trimmed) {
@@ -95,9 +98,7 @@ fn redact_list(text: &str) -> String {
         match body.find(['=', ':']) {
             Some(at) => {
                 let (name, value) = (&body[..at], &body[at + 1..]);
-                let label =
-                    name.rsplit(['{', '?', '&', '/', '"', '\'']).find(|l| !l.trim().is_empty());
-                let label = label.unwrap_or(name);
+                let label = last_name(name);
                 in_secret = is_secret_name(label) && !is_plain_value(label, value.trim());
                 if in_secret {
                     redacted.extend([name, &body[at..=at], REDACTED, end]);
@@ -113,8 +114,26 @@ fn redact_list(text: &str) -> String {
     redacted
 }
 
+/// What a value stands under: the end of `//registry/:_authToken`, `{'apiKey'`, `{\"apiKey\"`.
+fn last_name(text: &str) -> &str {
+    let separators = ['{', '?', '&', '/', ':', '"', '\'', '\\'];
+    text.rsplit(separators).find(|name| !name.trim().is_empty()).unwrap_or(text)
+}
+
+/// `user:password@tcp(host)/db` and `user:password@host:1234`, which have no scheme.
+fn redact_bare_user(text: &str) -> Option<String> {
+    let (user, rest) = text.split_once(':')?;
+    let (_, host) = rest.rsplit_once('@')?;
+    let named = user.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'));
+    let has_port = host.split_once(':').is_some_and(|(name, port)| {
+        !name.contains('/') && name != "sha256" && port.starts_with(|c: char| c.is_ascii_digit())
+    });
+    let is_host = has_port || host.starts_with("tcp(") || host.starts_with("unix(");
+    (named && !rest.starts_with("//") && is_host).then(|| format!("{user}:{REDACTED}@{host}"))
+}
+
 fn redact_json(text: &str, depth: u8) -> Option<String> {
-    if !text.trim_start().starts_with(['{', '[']) {
+    if !text.trim_start().starts_with(['{', '[', '"']) {
         return None;
     }
     let before: Value = serde_json::from_str(text).ok()?;
