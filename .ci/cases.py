@@ -27,8 +27,8 @@ CASES = ["c01", "c02", "c03", "c04", "c05", "c12", "c13", "c14"]
 TIMEOUT_S = 40
 
 
-def relay(source, sink, kept):
-    """Copies bytes from one descriptor to another and keeps them; returns at the end."""
+def relay(source, sink, copy):
+    """Copies bytes from one descriptor to another, and to a file first; returns at the end."""
     while True:
         try:
             data = os.read(source, 65536)
@@ -36,7 +36,7 @@ def relay(source, sink, kept):
             break
         if not data:
             break
-        kept += data
+        os.write(copy, data)
         try:
             while data:
                 data = data[os.write(sink, data):]
@@ -66,29 +66,45 @@ def logged(folder, side):
     return lines
 
 
-def compare(wire, entries, cut):
-    """What is wrong with the log of one side, or None. `cut`: the end may be missing on the wire
-    (a proxy that was told to stop may have read more than it passed on, and the other way round)."""
-    lines = bytes(wire).split(b"\n")
-    if lines[-1] == b"":
+def compare(wire, entries, whole):
+    """What is wrong with the log of one side, or None. Unless `whole`, the proxy was killed: the
+    last lines may be missing on either side, since it may have read a line it did not pass on, or
+    not have written one that it did."""
+    lines = wire.split(b"\n")
+    if lines[-1] == b"" or not whole:
         lines.pop()
     lines = [l[:-1] if l.endswith(b"\r") else l for l in lines]
-    if len(lines) != len(entries) and not cut:
+    missing = len(lines) - len(entries)
+    if missing > (0 if whole else 1) or (whole and missing):
         return "%d lines crossed, %d are in the log" % (len(lines), len(entries))
     for n, (line, (kind, text)) in enumerate(zip(lines, entries), 1):
-        if kind == "message" and line.strip(b" \t") != text.strip(b" \t"):
+        if kind == "message" and line != text:
             return "line %d is not exact in the log" % n
         if kind == "raw" and line.decode("utf-8", "replace") != text:
             return "line %d (raw) is not exact in the log" % n
     return None
 
 
-def wrapper(proxy, verdict, args):
-    """Plays the proxy for one case: adds --record, relays, and writes what the log lacks."""
+def judge(folder, logs, whole):
+    """Compares what a wrapper relayed with the logs; the verdict is "ok" or what is wrong."""
+    if not list(pathlib.Path(logs).glob("*.jsonl")):
+        return "there is no log"
+    for side, name in (("server", "received"), ("client", "sent")):
+        wire = pathlib.Path(folder, name).read_bytes()
+        # What the host still sent while the server was ending need not have been read.
+        problem = compare(wire, logged(logs, side), whole and side == "server")
+        if problem:
+            return "%s: %s" % (side, problem)
+    return "ok"
+
+
+def wrapper(proxy, folder, args):
+    """Plays the proxy for one case: adds --record, relays, and keeps what crossed."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="run-", dir=folder))
     at = args.index("--")
     given = "--record" in args[:at]
-    folder = args[args.index("--record") + 1] if given else tempfile.mkdtemp(prefix="hoist-case-")
-    command = [proxy] + args if given else [proxy, "--record", folder] + args
+    logs = args[args.index("--record") + 1] if given else str(folder / "logs")
+    command = [proxy] + args if given else [proxy, "--record", logs] + args
     child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     told = []
 
@@ -98,7 +114,8 @@ def wrapper(proxy, verdict, args):
 
     signal.signal(signal.SIGTERM, pass_on)
     signal.signal(signal.SIGINT, pass_on)
-    sent, received = bytearray(), bytearray()
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+    sent, received = (os.open(folder / n, flags, 0o600) for n in ("sent", "received"))
     # The descriptors themselves: a buffered file would keep bytes back.
     into, out = os.dup(child.stdin.fileno()), child.stdout.fileno()
     child.stdin.close()
@@ -107,17 +124,18 @@ def wrapper(proxy, verdict, args):
     back.start()
     status = child.wait()
     back.join(5)
-    problem = None
-    if not list(pathlib.Path(folder).glob("*.jsonl")):
-        problem = "there is no log"
-    else:
-        problem = compare(received, logged(folder, "server"), bool(told))
-        # What the host still sent while the server was ending need not have been read.
-        client = logged(folder, "client")
-        problem = problem or compare(sent, client, bool(told) or status != 0)
-    with open(verdict, "a") as f:
-        f.write((problem or "ok") + "\n")
+    # A case may remove the folder it asked for as soon as the proxy has ended.
+    (folder / "verdict").write_text(judge(folder, logs, not told))
     os._exit(status if status >= 0 else 128 - status)
+
+
+def verdicts_of(folder):
+    """One verdict for each time the case started the proxy."""
+    found = []
+    for run in sorted(pathlib.Path(folder).glob("run-*")):
+        said = run / "verdict"
+        found.append(said.read_text() if said.exists() else judge(run, run / "logs", False))
+    return found
 
 
 def script(folder, name, text):
@@ -150,29 +168,29 @@ def main():
                 failed += 1
                 continue
             for way in ("passive", "recorded", "acting", "control"):
-                verdict = pathlib.Path(tmp, "verdict-%s-%s" % (name, way))
-                verdict.write_text("")
+                runs = pathlib.Path(tmp, "runs-%s-%s" % (name, way))
+                runs.mkdir()
                 counted = pathlib.Path(tmp, "acted-%s-%s" % (name, way))
                 inner = {"passive": hoist, "recorded": hoist, "acting": acting, "control": bare}[way]
                 if way in ("recorded", "control"):
                     me = pathlib.Path(__file__).resolve()
                     proxy = script(tmp, "wrap-%s-%s" % (name, way), '#!/bin/sh\nexec "%s" "%s" wrap "%s" "%s" "$@"\n'
-                                   % (sys.executable, me, inner, verdict))
+                                   % (sys.executable, me, inner, runs))
                 elif way == "acting":
-                    proxy = script(tmp, "act-%s" % name, '#!/bin/sh\nHOIST_ACTED="%s" exec "%s" "$@"\n'
+                    proxy = script(tmp, "act-%s" % name, '#!/bin/sh\nexport HOIST_ACTED="%s"\nexec "%s" "$@"\n'
                                    % (counted, inner))
                 else:
                     proxy = str(inner)
                 code, said = run(case, proxy)
-                verdicts = verdict.read_text().split("\n")[:-1]
+                verdicts = verdicts_of(runs)
                 if way == "control":
                     ok = code != 0 or any(v != "ok" for v in verdicts)
                     why = "a script that records nothing passes"
                 elif way == "recorded":
                     bad = [v for v in verdicts if v != "ok"]
-                    ok, why = code == 0 and verdicts and not bad, said + " " + "; ".join(bad)
+                    ok, why = code == 0 and verdicts and not bad, "%s; log: %s" % (said, "; ".join(verdicts) or "none")
                 elif way == "acting":
-                    acted = sum(int(n) for n in counted.read_text().split()) if counted.exists() else 0
+                    acted = len(counted.read_text().split()) if counted.exists() else 0
                     ok, why = code == 0 and acted > 0, "%s (acted %d times)" % (said, acted)
                 else:
                     ok, why = code == 0, said

@@ -3,3 +3,7 @@
 
 pub mod cli;
 pub mod demo;
+mod diagnostics;
+pub mod mcp;
+pub mod program;
+pub mod walkthrough;

@@ -106,22 +106,27 @@ fn proxy(
     proxy
 }
 
-fn recorder(
-    options: McpOptions,
-    surroundings: &Surroundings,
-    stderr: &Arc<Stderr>,
-) -> RecordLayer {
+fn recorder(options: McpOptions, surroundings: &Surroundings, stderr: &Arc<Stderr>) -> RecordLayer {
     let stderr = Arc::clone(stderr);
-    let mut record = RecordOptions::new(options.record.unwrap_or_default());
-    record.domain = options.domain;
-    record.agent_model = options.agent_model;
-    record.server_name = options.server_name;
-    record.server_command =
-        options.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    record.host_session = surroundings.host_session.clone().or_else(host_process);
-    record.retain_days = options.retain_days;
+    let mut record = RecordOptions::new(options.record.unwrap_or_default())
+        .server_command(options.command)
+        .on_open(move |path| stderr.say(&format!("recording to {}", path.display())));
+    if let Some(domain) = options.domain {
+        record = record.domain(domain);
+    }
+    if let Some(model) = options.agent_model {
+        record = record.agent_model(model);
+    }
+    if let Some(name) = options.server_name {
+        record = record.server_name(name);
+    }
+    if let Some(session) = surroundings.host_session.clone().or_else(host_process) {
+        record = record.host_session(session);
+    }
+    if let Some(days) = options.retain_days {
+        record = record.retain_days(days);
+    }
     RecordLayer::new(record)
-        .on_open(move |path| stderr.say(&format!("recording to {}", path.display())))
 }
 
 /// The host session unless it is named: the host's process, which every server it starts shares.

@@ -51,7 +51,7 @@ const WIDTH: usize = 100;
 pub fn run(options: &TryOptions, out: &mut impl Write) -> Result<()> {
     let temporary = options.record.is_none();
     let dir = options.record.clone().unwrap_or_else(temporary_dir);
-    let result = record_and_show(&dir, out);
+    let result = record_and_show(&dir, temporary, out);
     if temporary {
         // Nothing in it is worth an error of its own.
         let _ = fs::remove_dir_all(&dir);
@@ -63,7 +63,7 @@ fn temporary_dir() -> PathBuf {
     std::env::temp_dir().join(format!("hoist-try-{}", std::process::id()))
 }
 
-fn record_and_show(dir: &Path, out: &mut impl Write) -> Result<()> {
+fn record_and_show(dir: &Path, temporary: bool, out: &mut impl Write) -> Result<()> {
     let this = std::env::current_exe().map_err(io_error("finding this program"))?;
     let arguments: Vec<OsString> = ["mcp", "--record"]
         .map(Into::into)
@@ -78,8 +78,11 @@ fn record_and_show(dir: &Path, out: &mut impl Write) -> Result<()> {
     let mut agent = Agent::start(&this, &arguments)?;
     converse(&mut agent, out)?;
     let path = agent.end()?;
-    show(&path, out)?;
-    say(out, "\nPut the proxy in front of a server of yours: in your host's configuration, replace")?;
+    show(&path, temporary, out)?;
+    say(
+        out,
+        "\nPut the proxy in front of a server of yours: in your host's configuration, replace",
+    )?;
     say(out, "the server's command by")?;
     say(out, "  hoist-mcp --record ~/.hoist/logs -- <the server's command>")
 }
@@ -88,15 +91,16 @@ fn record_and_show(dir: &Path, out: &mut impl Write) -> Result<()> {
 fn converse(agent: &mut Agent, out: &mut impl Write) -> Result<()> {
     let opened = agent.request(
         "initialize",
-        &json!({
-            "protocolVersion": "2025-11-25",
-            "capabilities": {},
-            "clientInfo": { "name": "hoist-try", "version": env!("CARGO_PKG_VERSION") },
-        }),
+        concat!(
+            r#"{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"hoist-try","#,
+            r#""version":""#,
+            env!("CARGO_PKG_VERSION"),
+            r#""}}"#
+        ),
     )?;
-    agent.write(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }))?;
+    agent.write(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#)?;
     let server = text_at(&opened, "/serverInfo/name")?;
-    let tools = agent.request("tools/list", &json!({}))?;
+    let tools = agent.request("tools/list", "{}")?;
     let names: Vec<&str> = tools["tools"]
         .as_array()
         .into_iter()
@@ -158,17 +162,19 @@ impl Agent {
         Ok(agent)
     }
 
-    fn write(&mut self, message: &Value) -> Result<()> {
+    fn write(&mut self, message: &str) -> Result<()> {
         let Some(to_proxy) = &mut self.to_proxy else {
             return Err(unexpected("the agent has ended already"));
         };
         writeln!(to_proxy, "{message}").map_err(io_error("writing to the proxy"))
     }
 
-    fn request(&mut self, method: &str, params: &Value) -> Result<Value> {
+    fn request(&mut self, method: &str, params: &str) -> Result<Value> {
         self.last_id += 1;
         let id = self.last_id;
-        self.write(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }))?;
+        self.write(&format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#
+        ))?;
         let mut line = String::new();
         self.from_proxy.read_line(&mut line).map_err(io_error("reading from the proxy"))?;
         let mut answer: Value = serde_json::from_str(&line)
@@ -181,7 +187,8 @@ impl Agent {
 
     /// Calls a tool, shows the call, and reads its result, which is an object as text.
     fn call(&mut self, out: &mut impl Write, name: &str, arguments: &Value) -> Result<Value> {
-        let result = self.request("tools/call", &json!({ "name": name, "arguments": arguments }))?;
+        let params = format!(r#"{{"name":"{name}","arguments":{arguments}}}"#);
+        let result = self.request("tools/call", &params)?;
         let text = text_at(&result, "/content/0/text")?;
         say(out, &cut(&format!("  {name} {arguments}")))?;
         say(out, &cut(&format!("    -> {text}")))?;
@@ -209,18 +216,23 @@ impl Drop for Agent {
 }
 
 /// Shows a recorded session, a line per message.
-fn show(path: &Path, out: &mut impl Write) -> Result<()> {
+fn show(path: &Path, temporary: bool, out: &mut impl Write) -> Result<()> {
     let log = read_log(path).map_err(WalkthroughError::Log)?;
-    say(out, &format!("\nThe proxy recorded the session in\n  {}\n", path.display()))?;
+    say(out, "\nWhat the proxy recorded (time, who wrote it, the message):\n")?;
     for entry in &log.entries {
         say(out, &cut(&one_line(entry)))?;
     }
-    say(out, &format!("\n{} messages, each byte for byte as it crossed.", log.entries.len()))
+    say(out, &format!("\n{} messages, each byte for byte as it crossed.", log.entries.len()))?;
+    if temporary {
+        say(out, "The log is removed now; hoist try --record DIR keeps it.")
+    } else {
+        say(out, &format!("The log is {}", path.display()))
+    }
 }
 
 fn one_line(entry: &Entry) -> String {
     let text = match &entry.content {
-        Content::Message(message) => message.get(),
+        Content::Message(message) => message,
         Content::Raw(raw) => raw,
         _ => "(lost)",
     };

@@ -38,6 +38,13 @@ pub struct DemoOptions {
     pub world: World,
 }
 
+/// What `hoist try` was asked to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TryOptions {
+    /// `--record`: where the log is kept; a temporary directory, removed at the end, if nowhere.
+    pub record: Option<PathBuf>,
+}
+
 /// Reads the command line of `hoist-mcp`, run as `program`: [`parse()`] with [`tables::MCP`].
 ///
 /// # Errors
@@ -87,5 +94,12 @@ impl From<&Matches> for DemoOptions {
         let world =
             matches.text("--world").and_then(|name| World::from_name(&name)).unwrap_or_default();
         Self { world }
+    }
+}
+
+/// For a [`Matches`] of [`tables::TRY`]; of another table, flags it lacks are taken as absent.
+impl From<&Matches> for TryOptions {
+    fn from(matches: &Matches) -> Self {
+        Self { record: matches.path("--record") }
     }
 }

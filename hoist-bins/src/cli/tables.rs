@@ -98,9 +98,20 @@ pub static DEMO: Command = Command {
 
 /// `hoist try`, the whole loop on the demo server.
 pub static TRY: Command = Command {
-    name: "hoist-try",
+    name: "hoist try",
     about: "run the proxy on the built-in demo server and show what it recorded",
-    examples: &[Example { about: "See Hoist work, offline", arguments: "" }],
+    flags: &[Flag {
+        long: "--record",
+        value: "DIR",
+        kind: Kind::Path,
+        about: "Keep the log in this directory. Without this flag it is written to a temporary \
+                one that is removed at the end.",
+        ..FLAG
+    }],
+    examples: &[
+        Example { about: "See Hoist work, offline", arguments: "" },
+        Example { about: "Keep the log", arguments: "--record ~/.hoist/logs" },
+    ],
     ..COMMAND
 };
 
