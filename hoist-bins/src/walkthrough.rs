@@ -218,11 +218,18 @@ impl Drop for Agent {
 /// Shows a recorded session, a line per message.
 fn show(path: &Path, temporary: bool, out: &mut impl Write) -> Result<()> {
     let log = read_log(path).map_err(WalkthroughError::Log)?;
-    say(out, "\nWhat the proxy recorded (time, who wrote it, the message):\n")?;
+    say(out, "\nWhat the proxy recorded: time, who wrote it, id, what it is about\n")?;
     for entry in &log.entries {
         say(out, &cut(&one_line(entry)))?;
     }
-    say(out, &format!("\n{} messages, each byte for byte as it crossed.", log.entries.len()))?;
+    let lines = log.entries.len();
+    say(out, &format!("\nThe log has all {lines} messages byte for byte. One of its lines:\n"))?;
+    if let Some(call) = log.entries.iter().find(|e| e.message().is_some_and(is_call)) {
+        let (t_ms, from) = (call.t_ms, call.from.as_str());
+        let message = call.message().unwrap_or_default();
+        say(out, &format!(r#"  {{"t_ms":{t_ms},"from":"{from}","message":{message}}}"#))?;
+    }
+    say(out, "")?;
     if temporary {
         say(out, "The log is removed now; hoist try --record DIR keeps it.")
     } else {
@@ -232,11 +239,32 @@ fn show(path: &Path, temporary: bool, out: &mut impl Write) -> Result<()> {
 
 fn one_line(entry: &Entry) -> String {
     let text = match &entry.content {
-        Content::Message(message) => message,
-        Content::Raw(raw) => raw,
-        _ => "(lost)",
+        Content::Message(message) => summary(message),
+        Content::Raw(raw) => raw.clone(),
+        _ => "(lost)".to_owned(),
     };
-    format!("{:>6} ms  {:<7} {text}", entry.t_ms, entry.from.as_str())
+    format!("{:>5} ms  {}  {text}", entry.t_ms, entry.from.as_str())
+}
+
+fn is_call(message: &str) -> bool {
+    message.contains(r#""method":"tools/call""#)
+}
+
+/// What a message is about: its id, then its method or result.
+fn summary(message: &str) -> String {
+    let Ok(value) = serde_json::from_str::<Value>(message) else { return message.to_owned() };
+    let id = value.get("id").map_or_else(|| "-".to_owned(), Value::to_string);
+    if let Some(method) = value["method"].as_str() {
+        let params = &value["params"];
+        let what = match params["name"].as_str() {
+            Some(name) => format!("{name} {}", params["arguments"]),
+            None => params.as_object().map(|_| params.to_string()).unwrap_or_default(),
+        };
+        return format!("{id:>2}  {method}  {what}").trim_end().to_owned();
+    }
+    let result = &value["result"];
+    let text = result["content"][0]["text"].as_str().map_or_else(|| result.to_string(), Into::into);
+    format!("{id:>2}  result  {text}")
 }
 
 /// Cut to the width of a terminal.
