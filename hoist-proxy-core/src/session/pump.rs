@@ -82,11 +82,20 @@ struct Outlet {
     dirty: bool,
     /// Bytes of the proxy's own lines since the writer last had room.
     overdraft_bytes: usize,
+    /// The last line had no end, since its sender went away in the middle of it.
+    unterminated: bool,
 }
 
 impl Outlet {
     fn new(writer: Box<dyn WriteLines>) -> Self {
-        Self { writer, dead: false, closed: None, dirty: false, overdraft_bytes: 0 }
+        Self {
+            writer,
+            dead: false,
+            closed: None,
+            dirty: false,
+            overdraft_bytes: 0,
+            unterminated: false,
+        }
     }
 
     fn has_room(&mut self, cx: &mut Context<'_>) -> bool {
@@ -113,6 +122,11 @@ impl Outlet {
     fn send(&mut self, line: Line) {
         if !self.dead && self.closed.is_none() {
             self.overdraft_bytes += line.wire().len();
+            if self.unterminated {
+                // Or the two would be read as one.
+                self.writer.send(Line::from_wire(&b"\n"[..]));
+            }
+            self.unterminated = line.terminator() == Terminator::None;
             self.writer.send(line);
             self.dirty = true;
         }
