@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 
 use crate::json::{RawJson, message_set, object_set};
-use crate::session::{Core, ExchangeState, Slot};
+use crate::session::{Core, ExchangeState, Slot, check_answer};
 use crate::{Direction, Era, Error, Line, Message, RequestId};
 
 /// The name the engine itself goes by, where lines say which layer made them.
@@ -65,6 +65,18 @@ impl Request {
             made_by: None,
             changed: false,
         })
+    }
+
+    /// A request of the peer's that no layer may read.
+    pub(crate) fn unread(serial: u64, line: Line, id: RequestId) -> Self {
+        Self {
+            serial: Some(serial),
+            method: "".into(),
+            params: None,
+            source: Source::Peer { line, id },
+            made_by: None,
+            changed: false,
+        }
     }
 
     /// For when a layer breaks and the request goes on without it.
@@ -141,6 +153,8 @@ pub struct Response {
 enum Outcome {
     Result(RawJson),
     Error(RawJson),
+    /// Two parsers may read its line in two ways.
+    Unreadable,
 }
 
 impl Response {
@@ -169,35 +183,56 @@ impl Response {
         Self { line: None, id: None, outcome, changed: true, made_by: None }
     }
 
-    /// The view of a response message; `None` for any other message.
-    pub(crate) fn of(message: &Message) -> Option<Self> {
+    /// The view of a response message.
+    pub(crate) fn of(message: &Message) -> Self {
         let outcome = match (message.error(), message.result()) {
-            (Some(error), _) => Outcome::Error(error.clone()),
+            _ if check_answer(message).is_err() => Outcome::Unreadable,
+            // Some servers spell out that there was no error.
+            (Some(error), Some(result)) if error.is_null() => Outcome::Result(result.clone()),
+            (Some(error), None) => Outcome::Error(error.clone()),
             (None, Some(result)) => Outcome::Result(result.clone()),
-            (None, None) => return None,
+            _ => Outcome::Unreadable,
         };
-        Some(Self {
+        Self {
             line: Some(message.line().clone()),
             id: message.id().cloned(),
             outcome,
             changed: false,
             made_by: None,
-        })
+        }
+    }
+
+    /// An answer whose envelope cannot be read for certain.
+    pub(crate) fn unreadable(line: Line, id: RequestId) -> Self {
+        Self {
+            line: Some(line),
+            id: Some(id),
+            outcome: Outcome::Unreadable,
+            changed: false,
+            made_by: None,
+        }
+    }
+
+    /// Whether two parsers may read it in two ways: a key stands twice in its envelope or its
+    /// result, or it is no valid JSON. Then it has neither result nor error, and goes outward as
+    /// the line that came.
+    pub fn is_unreadable(&self) -> bool {
+        matches!(self.outcome, Outcome::Unreadable)
     }
 
     /// The result, unless it is an error.
     pub fn as_result(&self) -> Option<&RawJson> {
         match &self.outcome {
             Outcome::Result(result) => Some(result),
-            Outcome::Error(_) => None,
+            Outcome::Error(_) | Outcome::Unreadable => None,
         }
     }
 
     /// The JSON-RPC error, if it is one.
     pub fn as_error(&self) -> Option<&RawJson> {
         match &self.outcome {
-            Outcome::Result(_) => None,
             Outcome::Error(error) => Some(error),
+            Outcome::Result(_) | Outcome::Unreadable => None,
         }
     }
 
@@ -211,9 +246,13 @@ impl Response {
         }
     }
 
-    /// The response with another result. The other members of its line keep their bytes.
+    /// The response with another result. The other members of its line keep their bytes. One that
+    /// is [unreadable](Self::is_unreadable) stays as it is.
     #[must_use]
     pub fn with_result(mut self, result: RawJson) -> Self {
+        if self.is_unreadable() {
+            return self;
+        }
         match (&mut self.line, &self.outcome) {
             (Some(line), Outcome::Result(_)) => {
                 *line = line.with_body(&message_set(line.body(), "result", result.as_bytes()));
@@ -254,8 +293,10 @@ impl Response {
             *result = object_set(result, "resultType", &RawJson::string("complete"));
         }
         let (key, value) = match &self.outcome {
-            Outcome::Result(result) => ("result", result),
-            Outcome::Error(error) => ("error", error),
+            Outcome::Result(result) => ("result", result.as_str()),
+            Outcome::Error(error) => ("error", error.as_str()),
+            // An unreadable answer always has the line it came as.
+            Outcome::Unreadable => ("result", "null"),
         };
         let body = format!(r#"{{"jsonrpc":"2.0","id":{},"{key}":{value}}}"#, id.raw());
         (Line::from_body(body.as_bytes()), true)

@@ -13,7 +13,7 @@ use super::ledger::Ledger;
 use crate::era::{modern_version, names};
 use crate::{
     Acts, Body, Crossing, Direction, Emit, Era, Error, Hold, Interceptor, Line, Message, RawJson,
-    RequestId, Response, Side, WhenBroken,
+    Request, RequestId, Response, Side, WhenBroken,
 };
 
 /// Limits of one session.
@@ -83,7 +83,8 @@ pub(crate) struct Core {
     pub(crate) acting: bool,
     /// Some layer wants ambiguous messages of the host refused.
     pub(crate) strict: bool,
-    judging: bool,
+    /// Some layer judges notifications.
+    pub(crate) judging: bool,
     state: Mutex<State>,
     serial: AtomicU64,
     held: AtomicUsize,
@@ -328,12 +329,12 @@ pub(crate) enum Primary {
 }
 
 impl ExchangeState {
-    pub(crate) fn new(number: u64, direction: Direction, message: &Message, id: RequestId) -> Self {
+    pub(crate) fn new(number: u64, direction: Direction, request: &Request, id: RequestId) -> Self {
         Self {
             number,
             direction,
-            params: message.params().cloned(),
-            method: message.method().unwrap_or_default().into(),
+            params: request.params().cloned(),
+            method: request.method().into(),
             changing: Mutex::new(Changing {
                 id,
                 primary: Primary::NotSent,

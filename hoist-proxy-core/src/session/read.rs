@@ -12,10 +12,10 @@ use super::batch::Batch;
 use super::chain::proceed;
 use super::core::{Core, ExchangeState, Primary, Retry};
 use super::ledger::Answered;
-use super::unambiguous::check_unambiguous;
+use super::unambiguous::{check_unambiguous, is_about_id, seems};
 use crate::era::names;
 use crate::exchange::ENGINE;
-use crate::json::{EnvelopeScanner, ScannedKind, elements};
+use crate::json::{ScannedKind, elements};
 use crate::line::without_bom;
 use crate::{
     Ambiguity, Body, Crossing, Direction, Era, Error, Kind, Line, Message, RawJson, Request,
@@ -101,26 +101,12 @@ impl<'a> Exchanges<'a> {
         let message = match parsed {
             Ok(message) => message,
             Err(ambiguity) if strict && !line.body().trim_ascii().is_empty() => {
-                let mut scanner = EnvelopeScanner::new();
-                scanner.feed(line.body());
-                let envelope = scanner.finish();
-                // Which id is meant is just what cannot be told, where that is what is repeated.
-                let id = match &ambiguity {
-                    Ambiguity::RepeatedKey(key) if key == "id" => None,
-                    Ambiguity::NotJson => None,
-                    _ => envelope.id,
-                };
-                return self.refuse(envelope.kind, id.as_ref(), ambiguity, reply);
+                return self.refuse(line, ambiguity, reply);
             }
-            Err(_) => return self.forward(direction, line.clone()),
+            Err(_) => return self.unreadable(direction, line, reply),
         };
         if strict && let Err(ambiguity) = check_unambiguous(&message) {
-            let kind = match message.kind() {
-                Kind::Request => ScannedKind::Request,
-                Kind::Notification => ScannedKind::Notification,
-                Kind::Response => ScannedKind::Response,
-            };
-            return self.refuse(kind, message.id(), ambiguity, reply);
+            return self.refuse(line, ambiguity, reply);
         }
         match message.kind() {
             Kind::Request => self.request(direction, &message, reply),
@@ -130,30 +116,64 @@ impl<'a> Exchanges<'a> {
     }
 
     /// A host's message that can be read in two ways goes no further.
-    fn refuse(
-        &mut self,
-        kind: ScannedKind,
-        id: Option<&RequestId>,
-        ambiguity: Ambiguity,
-        reply: Reply,
-    ) {
+    fn refuse(&mut self, line: &Line, ambiguity: Ambiguity, reply: Reply) {
         tracing::warn!("refused a message of the host's: {ambiguity}");
+        let seems = seems(line);
+        let (kind, id) = match seems.kind {
+            ScannedKind::Response => (seems.kind, seems.id),
+            // Nothing of it can be told, not even that it is a notification.
+            _ if ambiguity == Ambiguity::NotJson || is_about_id(&ambiguity) => {
+                (ScannedKind::Other, None)
+            }
+            kind => (kind, seems.id),
+        };
         let error = Error::Ambiguous(ambiguity);
         match kind {
             // Nothing is ever sent in answer to a notification.
-            ScannedKind::Notification => {}
+            ScannedKind::Notification => self.leave(Direction::ToHost, reply),
             // The server waits for this one: it gets an error in its place.
             ScannedKind::Response => {
-                if let Some(id) = id {
+                if let Some(id) = &id {
                     self.answer_with_error(Direction::ToServer, id, &error);
                 }
+                self.leave(Direction::ToHost, reply);
             }
             ScannedKind::Request | ScannedKind::Other => {
-                let null = RequestId::null();
-                let line = error_line(&error, id.unwrap_or(&null));
+                let line = error_line(&error, &id.unwrap_or_else(RequestId::null));
                 self.reply(Direction::ToHost, reply, ENGINE, line, true);
             }
         }
+    }
+
+    /// A line that is no message for certain: no layer acts on it, and it goes on as it is. What
+    /// seems to be an answer still ends the request it seems to answer, or that would be waited
+    /// for for ever.
+    fn unreadable(&mut self, direction: Direction, line: &Line, reply: Reply) {
+        let seems = seems(line);
+        match (seems.kind, seems.id) {
+            (ScannedKind::Response, Some(id)) => {
+                let answered = self.core.state().ledger.answered(direction.reverse(), &id);
+                match answered {
+                    Answered::Deliver(waiter) => {
+                        let _ = waiter.send(Ok(Response::unreadable(line.clone(), id)));
+                    }
+                    Answered::Swallow => {}
+                    Answered::Pass => self.forward(direction, line.clone()),
+                }
+            }
+            (ScannedKind::Request, Some(id)) => self.unread(direction, line, &id, reply),
+            _ => self.forward(direction, line.clone()),
+        }
+    }
+
+    /// A request that no layer may read goes on past them.
+    fn unread(&mut self, direction: Direction, line: &Line, id: &RequestId, reply: Reply) {
+        if reply == Reply::Line {
+            self.core.state().ledger.ordinary(direction, id);
+            return self.forward(direction, line.clone());
+        }
+        let request = Request::unread(self.core.next_serial(), line.clone(), id.clone());
+        self.start(direction, request, id, reply, self.core.chain.len());
     }
 
     fn request(&mut self, direction: Direction, message: &Message, reply: Reply) {
@@ -175,31 +195,47 @@ impl<'a> Exchanges<'a> {
             state.ledger.reuse(direction, id);
             state.ledger.is_taken_by_own(direction, id)
         };
-        if taken || reply != Reply::Line || self.core.acts_on(direction, method) {
-            self.start(direction, message, reply);
+        let acted_on = self.core.acts_on(direction, method) && self.is_plain(direction, message);
+        if acted_on || taken || reply != Reply::Line {
+            let number = self.core.next_serial();
+            let Some(request) = Request::of_peer(number, message) else { return };
+            let first = if acted_on { 0 } else { self.core.chain.len() };
+            self.start(direction, request, id, reply, first);
         } else {
             self.core.state().ledger.ordinary(direction, id);
             self.forward(direction, message.line().clone());
         }
     }
 
-    /// Starts an exchange: the request runs through the layers.
-    fn start(&mut self, direction: Direction, message: &Message, reply: Reply) {
-        let Some(id) = message.id() else { return };
+    /// Whether a request or notification can be read in one way only, so that layers may act on
+    /// it.
+    fn is_plain(&self, direction: Direction, message: &Message) -> bool {
+        // With a strict layer, what the host sends has been checked.
+        (self.core.strict && direction == Direction::ToServer) || check_unambiguous(message).is_ok()
+    }
+
+    /// Starts an exchange: the request runs through the layers from the `first` on.
+    fn start(
+        &mut self,
+        direction: Direction,
+        request: Request,
+        id: &RequestId,
+        reply: Reply,
+        first: usize,
+    ) {
         let max = self.core.limits.max_exchanges;
         if self.active.len() >= max {
             let line = error_line(&Error::TooManyRequests { max }, id);
             return self.reply(direction.reverse(), reply, ENGINE, line, true);
         }
-        let number = self.core.next_serial();
-        let Some(request) = Request::of_peer(number, message) else { return };
-        let state = Arc::new(ExchangeState::new(number, direction, message, id.clone()));
+        let number = request.serial.unwrap_or_default();
+        let state = Arc::new(ExchangeState::new(number, direction, &request, id.clone()));
         self.core.state().ledger.hold(direction, id, number);
         let (core, exchange) = (self.core, Arc::clone(&state));
         // Tokio's budget would make an exchange whose answer is there wait for another turn, and
         // lose its place; the readers keep to the budget, so the session yields all the same.
         let mut run = Box::pin(tokio::task::unconstrained(async move {
-            let result = proceed(core, &exchange, 0, request).await;
+            let result = proceed(core, &exchange, first, request).await;
             Done { number, result }
         }));
         let run = std::future::poll_fn(move |cx| {
@@ -229,10 +265,17 @@ impl<'a> Exchanges<'a> {
 
     fn notification(&mut self, direction: Direction, message: &Message) {
         let method = message.method().unwrap_or_default();
-        if method == names::CANCELLED && !self.cancelled(direction, message) {
+        let cancels = method == names::CANCELLED;
+        let acted_on = (cancels || self.core.judging) && self.is_plain(direction, message);
+        if acted_on && cancels && !self.cancelled(direction, message) {
             return;
         }
-        let Some(line) = self.core.judge(direction, message) else { return };
+        let line = if acted_on {
+            self.core.judge(direction, message)
+        } else {
+            Some(message.line().clone())
+        };
+        let Some(line) = line else { return };
         self.forward(direction, line);
         if direction == Direction::ToServer && method == names::INITIALIZED {
             self.core.state().handshake.initialized = true;
@@ -290,9 +333,6 @@ impl<'a> Exchanges<'a> {
 
     fn response(&mut self, direction: Direction, message: &Message) {
         let Some(id) = message.id() else { return };
-        if id.is_null() {
-            return self.forward(direction, message.line().clone());
-        }
         let answered = {
             let mut state = self.core.state();
             if direction == Direction::ToHost && state.handshake.initialize.as_ref() == Some(id) {
@@ -304,13 +344,13 @@ impl<'a> Exchanges<'a> {
             }
             state.ledger.answered(direction.reverse(), id)
         };
-        match (answered, Response::of(message)) {
-            (Answered::Deliver(waiter), Some(response)) => {
+        match answered {
+            Answered::Deliver(waiter) => {
                 // Whoever waited may be gone since; then nobody is left to tell.
-                let _ = waiter.send(Ok(response));
+                let _ = waiter.send(Ok(Response::of(message)));
             }
-            (Answered::Pass, _) => self.forward(direction, message.line().clone()),
-            (Answered::Swallow, _) | (Answered::Deliver(_), None) => {}
+            Answered::Pass => self.forward(direction, message.line().clone()),
+            Answered::Swallow => {}
         }
     }
 
@@ -320,7 +360,7 @@ impl<'a> Exchanges<'a> {
         let text = body.slice_ref(without_bom(body.trim_ascii_start()));
         if serde_json::from_slice::<&serde_json::value::RawValue>(&text).is_err() {
             if self.core.strict && direction == Direction::ToServer {
-                return self.refuse(ScannedKind::Other, None, Ambiguity::NotJson, Reply::Line);
+                return self.refuse(line, Ambiguity::NotJson, Reply::Line);
             }
             return self.forward(direction, line.clone());
         }
@@ -330,16 +370,21 @@ impl<'a> Exchanges<'a> {
             Direction::ToHost => lines.iter().any(|l| self.concerns_layers(direction, l)),
         };
         if !concerns_layers {
+            for element in &lines {
+                self.ordinary_answer(direction, element);
+            }
             return self.forward(direction, line.clone());
         }
         let number = self.core.next_serial();
         self.batches.insert(number, Batch::default());
         for line in lines {
             let parsed = Message::parse(&line);
+            let is_object = line.body().starts_with(b"{");
             let wants_answer = direction == Direction::ToServer
                 && match &parsed {
                     Ok(message) => message.kind() == Kind::Request,
-                    Err(_) => !line.body().starts_with(b"{") || self.core.strict,
+                    Err(_) if self.core.strict || !is_object => true,
+                    Err(_) => seems(&line).kind == ScannedKind::Request,
                 };
             let reply = if wants_answer {
                 let index = self.batches.get_mut(&number).map_or(0, Batch::add);
@@ -349,8 +394,8 @@ impl<'a> Exchanges<'a> {
             };
             match parsed {
                 // No message at all: JSON-RPC wants an error in its place.
-                Err(ambiguity) if wants_answer && !self.core.strict => {
-                    self.refuse(ScannedKind::Other, None, ambiguity, reply);
+                Err(ambiguity) if wants_answer && !is_object => {
+                    self.refuse(&line, ambiguity, reply);
                 }
                 parsed => self.message(direction, &line, parsed, reply),
             }
@@ -363,13 +408,24 @@ impl<'a> Exchanges<'a> {
 
     /// Whether an element of a server's batch is more than passed on.
     fn concerns_layers(&self, direction: Direction, line: &Line) -> bool {
-        let Ok(message) = Message::parse(line) else { return false };
+        let awaited = |id: &RequestId| self.core.state().ledger.is_awaited(direction.reverse(), id);
+        let Ok(message) = Message::parse(line) else {
+            let seems = seems(line);
+            return seems.kind == ScannedKind::Response && seems.id.as_ref().is_some_and(awaited);
+        };
         match (message.kind(), message.id(), message.method()) {
-            (Kind::Response, Some(id), _) => {
-                self.core.state().ledger.is_awaited(direction.reverse(), id)
-            }
+            (Kind::Response, Some(id), _) => awaited(id),
             (Kind::Request, _, Some(method)) => self.core.acts_on(direction, method),
             _ => true,
+        }
+    }
+
+    /// An element of a batch that goes on whole may answer a request nobody here waits for.
+    fn ordinary_answer(&mut self, direction: Direction, line: &Line) {
+        let seems = seems(line);
+        if let (ScannedKind::Response, Some(id)) = (seems.kind, &seems.id) {
+            let answered = self.core.state().ledger.answered(direction.reverse(), id);
+            debug_assert!(!matches!(answered, Answered::Deliver(_)), "nobody waits for it");
         }
     }
 
@@ -476,12 +532,12 @@ impl<'a> Exchanges<'a> {
         let answered = self.core.state().ledger.answered(direction.reverse(), id);
         match answered {
             Answered::Deliver(waiter) => {
-                let response = Message::parse(&line).ok().and_then(|m| Response::of(&m));
-                let changed = response.map(|mut r| {
-                    r.mark_made(ENGINE.into());
-                    r
+                let response = Message::parse(&line).ok().map(|message| {
+                    let mut response = Response::of(&message);
+                    response.mark_made(ENGINE.into());
+                    response
                 });
-                let _ = waiter.send(changed.ok_or(Error::Cancelled));
+                let _ = waiter.send(response.ok_or(Error::Cancelled));
             }
             Answered::Swallow => {}
             Answered::Pass => self.core.send_own(direction, ENGINE, line),

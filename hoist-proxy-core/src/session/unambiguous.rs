@@ -1,8 +1,14 @@
-//! Whether a host's message can be read in one way only.
+//! Whether a message can be read in one way only, and what one that cannot seems to be.
 
-use crate::json::{Keys, check_keys, check_repeated_anywhere};
+use serde_json::value::RawValue;
+
+use crate::json::{
+    EnvelopeScanner, Keys, ScannedEnvelope, ScannedKind, check_keys, check_repeated_anywhere,
+    members,
+};
+use crate::line::without_bom;
 use crate::message::ENVELOPE_KEYS;
-use crate::{Ambiguity, Message};
+use crate::{Ambiguity, Line, Message, RequestId};
 
 /// The keys of the params of MCP's requests and notifications, all revisions.
 const PARAM_KEYS: Keys = Keys(&[
@@ -47,8 +53,7 @@ const PARAM_KEYS: Keys = Keys(&[
 /// `params.arguments`, and in the first two no key that differs from one of MCP's only in letter
 /// case. Other parsers may read the other value.
 pub(crate) fn check_unambiguous(message: &Message) -> Result<(), Ambiguity> {
-    let body = crate::line::without_bom(message.line().body());
-    check_keys(body, ENVELOPE_KEYS)?;
+    check_keys(without_bom(message.line().body()), ENVELOPE_KEYS)?;
     if let Some(params) = message.params() {
         check_keys(params.as_bytes(), PARAM_KEYS)?;
         if let Some(arguments) = params.get("arguments") {
@@ -58,10 +63,91 @@ pub(crate) fn check_unambiguous(message: &Message) -> Result<(), Ambiguity> {
     Ok(())
 }
 
+/// The keys of results that layers read.
+const RESULT_KEYS: Keys = Keys(&[
+    "_meta",
+    "content",
+    "inputRequests",
+    "instructions",
+    "isError",
+    "nextCursor",
+    "requestState",
+    "resultType",
+    "structuredContent",
+    "task",
+    "tools",
+]);
+
+/// Checks an answer: no key twice in the envelope or the result, and none that differs from one
+/// of MCP's only in letter case.
+pub(crate) fn check_answer(message: &Message) -> Result<(), Ambiguity> {
+    check_keys(without_bom(message.line().body()), ENVELOPE_KEYS)?;
+    message.result().map_or(Ok(()), |result| check_keys(result.as_bytes(), RESULT_KEYS))
+}
+
+/// What a line seems to be that is no message for certain. Where a key of the envelope stands
+/// twice its last place counts, as it does for most parsers.
+pub(crate) fn seems(line: &Line) -> ScannedEnvelope {
+    let text = without_bom(line.body());
+    if serde_json::from_slice::<&RawValue>(text).is_err() {
+        let mut scanner = EnvelopeScanner::new();
+        scanner.feed(line.body());
+        return scanner.finish();
+    }
+    let (mut id, mut has_id, mut has_method, mut has_outcome) = (None, false, false, false);
+    for member in members(text) {
+        match member.decoded_key().as_deref() {
+            Some("id") => {
+                has_id = true;
+                id = RequestId::parse(&text[member.value]);
+            }
+            Some("method") => has_method = true,
+            Some("result" | "error") => has_outcome = true,
+            _ => {}
+        }
+    }
+    let kind = match (has_method, &id, has_outcome) {
+        (true, Some(_), _) => ScannedKind::Request,
+        (true, None, _) if !has_id => ScannedKind::Notification,
+        (false, Some(_), true) => ScannedKind::Response,
+        _ => ScannedKind::Other,
+    };
+    ScannedEnvelope { kind, id }
+}
+
+/// Whether it is the id that cannot be told.
+pub(crate) fn is_about_id(ambiguity: &Ambiguity) -> bool {
+    match ambiguity {
+        Ambiguity::RepeatedKey(key) | Ambiguity::LetterCase(key) => key.eq_ignore_ascii_case("id"),
+        Ambiguity::Envelope(what) => *what == "id",
+        Ambiguity::NotJson | Ambiguity::NotText => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Line;
+
+    #[test]
+    fn what_is_no_message_for_certain_seems_to_be_one() {
+        for (text, kind, id) in [
+            (r#"{"id":1,"id":2,"method":"m"}"#, ScannedKind::Request, Some("2")),
+            (r#"{"i\u0064":1,"method":"m","method":"n"}"#, ScannedKind::Request, Some("1")),
+            (r#"{"method":"m","method":"n"}"#, ScannedKind::Notification, None),
+            (r#"{"id":{},"method":"m"}"#, ScannedKind::Other, None),
+            (r#"{"id":7,"result":1,"result":2}"#, ScannedKind::Response, Some("7")),
+            (r#"{"id":7}"#, ScannedKind::Other, Some("7")),
+            ("[1]", ScannedKind::Other, None),
+            ("noise", ScannedKind::Other, None),
+        ] {
+            let seems = seems(&Line::from_wire(format!("{text}\n")));
+            assert_eq!((seems.kind, seems.id.as_ref().map(RequestId::raw)), (kind, id), "{text}");
+        }
+        let latin1 = Line::from_wire(&b"{\"id\":7,\"result\":\"\xe9\"}\n"[..]);
+        assert_eq!(seems(&latin1).kind, ScannedKind::Response);
+        let huge = format!(r#"{{"id":"{}","method":"m","method":"n"}}"#, "x".repeat(5000));
+        assert_eq!(seems(&Line::from_wire(huge)).kind, ScannedKind::Request);
+    }
 
     #[test]
     fn what_two_parsers_may_read_in_two_ways_is_found() {

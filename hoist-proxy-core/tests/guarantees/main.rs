@@ -3,5 +3,6 @@
 //! The layers here really act, and every test that has one says how often it ran: a guarantee that
 //! holds because nothing happened is none.
 
+mod byte_exact;
 mod in_order;
 mod util;
