@@ -351,6 +351,8 @@ impl<'a> Next<'a> {
     async fn run_own(self, mut request: Request) -> Result<Response, Error> {
         request.serial = Some(self.core.next_serial());
         request.made_by = Some(Arc::clone(self.layer));
+        // Until the session is open, the time is the layer's own: a host may never open it.
+        crate::session::ready_for_own(self.core, self.exchange).await?;
         let _counted = Counted::new(self.slot);
         crate::session::proceed(self.core, self.exchange, self.position, request).await
     }

@@ -204,7 +204,7 @@ impl Holder<'_, '_> {
             (state.running.is_none(), state.own)
         };
         if with_layer && !self.counted {
-            if !self.core.start_hold() {
+            if !self.core.start_hold(self.inside.exchange) {
                 self.break_off(Breakage::Crowded, None);
                 return false;
             }
@@ -237,14 +237,14 @@ impl Holder<'_, '_> {
 
     fn uncount(&mut self) {
         if std::mem::take(&mut self.counted) {
-            self.core.end_hold();
+            self.core.end_hold(self.inside.exchange);
         }
     }
 
     /// The layer returned an error: its own, or the one it got from inside.
     fn failed(&mut self, error: Error) {
         let from_inside = matches!(&self.inside.state().answer, Some(Err(_)));
-        if from_inside || error.is_cancelled() {
+        if from_inside || self.inside.exchange.is_cancelled() {
             self.drop_call();
             self.broken = Some(error);
         } else {
@@ -287,7 +287,8 @@ impl Holder<'_, '_> {
             let untouched = state.untouched.take();
             drop(state);
             let error = self.broken.take().unwrap_or(Error::Cancelled);
-            let goes_on = self.inside.link.when_broken == WhenBroken::Pass && !error.is_cancelled();
+            let goes_on = self.inside.link.when_broken == WhenBroken::Pass
+                && !self.inside.exchange.is_cancelled();
             match untouched {
                 Some(request) if goes_on => self.inside.start(request),
                 _ => return Poll::Ready(Err(error)),
@@ -298,6 +299,7 @@ impl Holder<'_, '_> {
 
 impl Drop for Holder<'_, '_> {
     fn drop(&mut self) {
-        self.uncount();
+        // Also when the exchange is dropped as a whole, no layer may take the session down.
+        self.drop_call();
     }
 }

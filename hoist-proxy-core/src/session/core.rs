@@ -177,17 +177,22 @@ impl Core {
         self.held.load(Ordering::Relaxed)
     }
 
-    /// One more exchange is held; false when there are too many already.
-    pub(crate) fn start_hold(&self) -> bool {
-        if self.is_crowded() {
-            return false;
+    /// One more layer holds the exchange; false when too many exchanges are held already.
+    pub(crate) fn start_hold(&self, exchange: &ExchangeState) -> bool {
+        if exchange.holding.load(Ordering::Relaxed) == 0 {
+            if self.is_crowded() {
+                return false;
+            }
+            self.held.fetch_add(1, Ordering::Relaxed);
         }
-        self.held.fetch_add(1, Ordering::Relaxed);
+        exchange.holding.fetch_add(1, Ordering::Relaxed);
         true
     }
 
-    pub(crate) fn end_hold(&self) {
-        self.held.fetch_sub(1, Ordering::Relaxed);
+    pub(crate) fn end_hold(&self, exchange: &ExchangeState) {
+        if exchange.holding.fetch_sub(1, Ordering::Relaxed) == 1 {
+            self.held.fetch_sub(1, Ordering::Relaxed);
+        }
     }
 
     /// The layer at `position` of the chain, counted the way a request goes.
@@ -294,7 +299,9 @@ impl Core {
             if let Some(value) = ready(&mut state) {
                 return Poll::Ready(value);
             }
-            state.waiting.push(cx.waker().clone());
+            if !state.waiting.iter().any(|w| w.will_wake(cx.waker())) {
+                state.waiting.push(cx.waker().clone());
+            }
             Poll::Pending
         })
         .await
@@ -308,6 +315,8 @@ pub(crate) struct ExchangeState {
     /// The request's params as they came, for the era, the version and the capabilities.
     params: Option<RawJson>,
     pub(crate) method: Box<str>,
+    /// How many layers hold it: those around a held request of a layer's own count too.
+    holding: AtomicUsize,
     changing: Mutex<Changing>,
 }
 
@@ -335,6 +344,7 @@ impl ExchangeState {
             direction,
             params: request.params().cloned(),
             method: request.method().into(),
+            holding: AtomicUsize::new(0),
             changing: Mutex::new(Changing {
                 id,
                 primary: Primary::NotSent,

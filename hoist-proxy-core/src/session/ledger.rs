@@ -160,6 +160,13 @@ impl<W> Ledger<W> {
         }
     }
 
+    /// Request `serial` will not be sent any more. Once it was sent, its entry stays for the late
+    /// answer.
+    pub(crate) fn release(&mut self, direction: Direction, id: &RequestId, serial: u64) {
+        self.table(direction)
+            .remove(id, |e| e.serial == serial && matches!(e.state, EntryState::Held));
+    }
+
     /// Request `serial` is over: an answer that still comes is like an answer to nothing.
     pub(crate) fn forget(&mut self, direction: Direction, id: &RequestId, serial: u64) {
         self.table(direction).remove(id, |e| e.serial == serial);

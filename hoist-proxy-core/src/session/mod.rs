@@ -19,4 +19,5 @@ pub(crate) use ask::ask_host;
 pub(crate) use chain::{Slot, proceed};
 pub(crate) use core::{Core, ExchangeState, Limits, Link};
 pub(crate) use pump::{SessionSettings, run};
+pub(crate) use send::ready_for_own;
 pub(crate) use unambiguous::check_answer;

@@ -434,10 +434,9 @@ impl<'a> Exchanges<'a> {
         let Some(active) = self.active.remove(&done.number) else { return };
         let direction = active.state.direction;
         let id = active.state.id();
-        self.core.state().ledger.forget(direction, &id, done.number);
+        self.core.state().ledger.release(direction, &id, done.number);
         let response = match done.result {
             _ if active.state.is_cancelled() => None,
-            Err(error) if error.is_cancelled() => None,
             Ok(response) => Some(response),
             Err(error) => {
                 let (code, message) = wire_error(&error);

@@ -121,9 +121,7 @@ fn leave<'a>(
 impl Drop for Sent<'_> {
     fn drop(&mut self) {
         if self.answered {
-            if self.own {
-                self.core.wake_waiting();
-            }
+            self.wake_waiting();
             return;
         }
         let direction = self.exchange.direction;
@@ -132,6 +130,8 @@ impl Drop for Sent<'_> {
         if cancelled_by_peer {
             // The peer's own cancellation has gone on; a late answer passes.
             state.ledger.forget(direction, &self.id, self.serial);
+            drop(state);
+            self.wake_waiting();
             return;
         }
         state.ledger.abandon(direction, &self.id, self.serial);
@@ -140,7 +140,16 @@ impl Drop for Sent<'_> {
         if !closed {
             self.core.send_own(direction, &self.made_by, cancelled_line(&self.id));
         }
-        self.core.wake_waiting();
+        self.wake_waiting();
+    }
+}
+
+impl Sent<'_> {
+    /// A request may wait for the id, where both the proxy and a peer use such ids.
+    fn wake_waiting(&self) {
+        if self.id.own_number().is_some() {
+            self.core.wake_waiting();
+        }
     }
 }
 
@@ -154,7 +163,10 @@ impl State {
 }
 
 /// Waits until the session is open for requests of the proxy's own.
-async fn ready_for_own(core: &Core, exchange: &ExchangeState) -> Result<(), Error> {
+pub(crate) async fn ready_for_own(core: &Core, exchange: &ExchangeState) -> Result<(), Error> {
+    if exchange.is_cancelled() {
+        return Err(Error::Cancelled);
+    }
     let direction = exchange.direction;
     let era = exchange.era();
     core.wait_until(|state| {

@@ -5,4 +5,5 @@
 
 mod byte_exact;
 mod in_order;
+mod never_stuck;
 mod util;

@@ -82,6 +82,11 @@ impl Act {
         self.hold(Hold::at_most(Duration::from_millis(ms)))
     }
 
+    /// The same layer, counted anew.
+    pub(crate) fn again(&self) -> Self {
+        Self { ran: Ran::default(), ..self.clone() }
+    }
+
     /// When it breaks, the call goes on.
     pub(crate) fn lenient(mut self) -> Self {
         self.when_broken = WhenBroken::Pass;
