@@ -91,12 +91,33 @@ pub(crate) struct Core {
     polls: AtomicUsize,
 }
 
+/// A line on its way out.
+pub(crate) struct Leaving {
+    pub(crate) direction: Direction,
+    pub(crate) line: Line,
+    /// A request of the proxy's own, which waited until there was room for it.
+    pub(crate) own: bool,
+}
+
+#[derive(Default)]
+struct Unwritten {
+    to_server: usize,
+    to_host: usize,
+}
+
+/// How many bytes of its own requests a session gives a side that has no room before further
+/// ones wait. Not reading that side instead would deadlock with a peer that does not read while
+/// it writes.
+const MAX_UNWRITTEN_BYTES: usize = 16 * 1024 * 1024;
+
 /// What changes as messages cross.
 #[derive(Default)]
 pub(crate) struct State {
     pub(crate) ledger: Ledger<Waiter>,
     /// Lines the proxy sends, in order, until the session moves them to the writers.
-    pub(crate) outbox: VecDeque<(Direction, Line)>,
+    pub(crate) outbox: VecDeque<Leaving>,
+    /// Bytes of requests of the proxy's own that are not written yet, each way.
+    unwritten: Unwritten,
     pub(crate) server_closed: bool,
     pub(crate) host_closed: bool,
     pub(crate) handshake: Handshake,
@@ -128,6 +149,31 @@ pub(crate) struct Handshake {
 pub(crate) struct Retry {
     pub(crate) id: RequestId,
     pub(crate) responses: Option<RawJson>,
+}
+
+impl State {
+    /// A line leaves.
+    pub(crate) fn push(&mut self, direction: Direction, line: Line) {
+        self.outbox.push_back(Leaving { direction, line, own: false });
+    }
+
+    /// A request of the proxy's own leaves.
+    pub(crate) fn push_own(&mut self, direction: Direction, line: Line) {
+        *self.unwritten(direction) += line.wire().len();
+        self.outbox.push_back(Leaving { direction, line, own: true });
+    }
+
+    /// Whether a request of the proxy's own may leave now.
+    pub(crate) fn admits_own(&mut self, direction: Direction) -> bool {
+        *self.unwritten(direction) < MAX_UNWRITTEN_BYTES
+    }
+
+    fn unwritten(&mut self, direction: Direction) -> &mut usize {
+        match direction {
+            Direction::ToServer => &mut self.unwritten.to_server,
+            Direction::ToHost => &mut self.unwritten.to_host,
+        }
+    }
 }
 
 impl Core {
@@ -247,7 +293,22 @@ impl Core {
     /// A line of the proxy's own making leaves.
     pub(crate) fn send_own(&self, direction: Direction, made_by: &str, line: Line) {
         self.observe_own(made_by, &line);
-        self.state().outbox.push_back((direction, line));
+        self.state().push(direction, line);
+    }
+
+    /// Whether requests of the proxy's own wait to be written.
+    pub(crate) fn has_unwritten(&self, direction: Direction) -> bool {
+        *self.state().unwritten(direction) > 0
+    }
+
+    /// All of them are written; true when others waited for that.
+    pub(crate) fn all_written(&self, direction: Direction) -> bool {
+        let before = std::mem::take(self.state().unwritten(direction));
+        let waited = before >= MAX_UNWRITTEN_BYTES;
+        if waited {
+            self.wake_waiting();
+        }
+        waited
     }
 
     /// Asks the layers what becomes of a notification: the line that goes on, if one does.

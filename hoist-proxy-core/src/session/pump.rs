@@ -11,7 +11,7 @@ use futures::future::BoxFuture;
 use futures::stream::{FuturesUnordered, StreamExt};
 use tokio::time::{Instant, Sleep};
 
-use super::core::Core;
+use super::core::{Core, Leaving};
 use super::read::{Exchanges, Work};
 use crate::{
     Body, Closing, Connection, Crossing, Direction, Ended, Frame, Framing, Line, Part, ReadLines,
@@ -119,9 +119,14 @@ impl Outlet {
         self.overdraft_bytes > MAX_OVERDRAFT_BYTES && !self.has_room(cx)
     }
 
+    /// A line of the proxy's own making, whether there is room or not.
+    fn overdraw(&mut self, line: Line) {
+        self.overdraft_bytes += line.wire().len();
+        self.send(line);
+    }
+
     fn send(&mut self, line: Line) {
         if !self.dead && self.closed.is_none() {
-            self.overdraft_bytes += line.wire().len();
             if self.unterminated {
                 // Or the two would be read as one.
                 self.writer.send(Line::from_wire(&b"\n"[..]));
@@ -263,6 +268,7 @@ impl<'a> Pump<'a> {
             progress |= self.read(cx, Direction::ToServer);
             progress |= self.read(cx, Direction::ToHost);
             progress |= self.close_server(cx);
+            progress |= self.admit_own(cx);
             self.to_server.flush(cx);
             self.to_host.flush(cx);
             if !progress {
@@ -334,10 +340,25 @@ impl<'a> Pump<'a> {
         }
         let lines = std::mem::take(&mut self.core.state().outbox);
         let moved = !lines.is_empty();
-        for (direction, line) in lines {
-            self.outlet(direction).send(line);
+        for Leaving { direction, line, own } in lines {
+            let outlet = self.outlet(direction);
+            if own { outlet.send(line) } else { outlet.overdraw(line) }
         }
         moved
+    }
+
+    /// Lets requests of the proxy's own go on that waited for room.
+    fn admit_own(&mut self, cx: &mut Context<'_>) -> bool {
+        if !self.core.acting {
+            return false;
+        }
+        let mut progress = false;
+        for direction in [Direction::ToServer, Direction::ToHost] {
+            if self.core.has_unwritten(direction) && self.outlet(direction).has_room(cx) {
+                progress |= self.core.all_written(direction);
+            }
+        }
+        progress
     }
 
     fn outlet(&mut self, direction: Direction) -> &mut Outlet {

@@ -464,7 +464,7 @@ impl<'a> Exchanges<'a> {
                 if made {
                     self.core.observe_own(by, &line);
                 }
-                self.core.state().outbox.push_back((direction, line));
+                self.core.state().push(direction, line);
             }
             Reply::Batch { batch, index } => {
                 if let Some(answers) = self.batches.get_mut(&batch) {
@@ -496,7 +496,7 @@ impl<'a> Exchanges<'a> {
     fn forward(&mut self, direction: Direction, line: Line) {
         let mut state = self.core.state();
         state.handshake.forwarded_any |= direction == Direction::ToServer;
-        state.outbox.push_back((direction, line));
+        state.push(direction, line);
     }
 
     /// A line was longer than the message limit, so its bytes are gone.

@@ -23,6 +23,7 @@ pub(crate) async fn send(
     let own = request.is_own();
     if own {
         ready_for_own(core, exchange).await?;
+        room_for_own(core, exchange.direction).await;
     } else {
         // A request of the proxy's own may be in flight under the id the peer chose.
         let (direction, id) = (exchange.direction, exchange.id());
@@ -113,7 +114,11 @@ fn leave<'a>(
     }
     let mut state = core.state();
     state.handshake.forwarded_any |= direction == Direction::ToServer;
-    state.outbox.push_back((direction, line));
+    if own {
+        state.push_own(direction, line);
+    } else {
+        state.push(direction, line);
+    }
     drop(state);
     Ok((Sent { core, exchange, id, serial, own, made_by, answered: false }, answer))
 }
@@ -183,6 +188,14 @@ pub(crate) async fn ready_for_own(core: &Core, exchange: &ExchangeState) -> Resu
         }
     })
     .await
+}
+
+/// Waits until there is room for another request of the proxy's own.
+async fn room_for_own(core: &Core, direction: Direction) {
+    core.wait_until(|state| {
+        (state.is_closed(direction) || state.admits_own(direction)).then_some(())
+    })
+    .await;
 }
 
 /// The params of an own request, with the `_meta` its era asks for.
