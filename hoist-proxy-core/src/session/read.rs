@@ -298,8 +298,10 @@ impl<'a> Exchanges<'a> {
             .map(|a| a.state.number)
             .min();
         let Some(number) = found else {
-            self.core.state().ledger.forget_ordinary(direction, &id);
-            return true;
+            let mut state = self.core.state();
+            state.ledger.forget_ordinary(direction, &id);
+            // The other side would take it for a request of the proxy's own.
+            return !state.ledger.is_taken_by_own(direction, &id);
         };
         let sent = self.active.get(&number).is_some_and(|a| a.state.primary() == Primary::Sent);
         self.cancel(number);

@@ -4,6 +4,8 @@
 //! holds because nothing happened is none.
 
 mod byte_exact;
+mod cancel;
+mod ids;
 mod in_order;
 mod never_stuck;
 mod util;
