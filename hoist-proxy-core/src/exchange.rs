@@ -146,6 +146,8 @@ pub struct Response {
     id: Option<RequestId>,
     outcome: Outcome,
     changed: bool,
+    /// It answers a request of a layer's own.
+    of_own: bool,
     pub(crate) made_by: Option<Arc<str>>,
 }
 
@@ -180,7 +182,7 @@ impl Response {
     }
 
     fn made(outcome: Outcome) -> Self {
-        Self { line: None, id: None, outcome, changed: true, made_by: None }
+        Self { line: None, id: None, outcome, changed: true, of_own: false, made_by: None }
     }
 
     /// The view of a response message.
@@ -198,6 +200,7 @@ impl Response {
             id: message.id().cloned(),
             outcome,
             changed: false,
+            of_own: false,
             made_by: None,
         }
     }
@@ -209,6 +212,7 @@ impl Response {
             id: Some(id),
             outcome: Outcome::Unreadable,
             changed: false,
+            of_own: false,
             made_by: None,
         }
     }
@@ -264,6 +268,13 @@ impl Response {
         self.changed = true;
         self.made_by = None;
         self
+    }
+
+    /// A layer passes it outward: says who made it, where that is not known yet.
+    pub(crate) fn passed_by(&mut self, layer: &Arc<str>) {
+        if (self.changed || self.of_own) && self.made_by.is_none() {
+            self.made_by = Some(Arc::clone(layer));
+        }
     }
 
     /// Says that its line is not the server's.
@@ -354,7 +365,10 @@ impl<'a> Next<'a> {
         // Until the session is open, the time is the layer's own: a host may never open it.
         crate::session::ready_for_own(self.core, self.exchange).await?;
         let _counted = Counted::new(self.slot);
-        crate::session::proceed(self.core, self.exchange, self.position, request).await
+        let mut answer =
+            crate::session::proceed(self.core, self.exchange, self.position, request).await?;
+        answer.of_own = true;
+        Ok(answer)
     }
 
     /// The exchange the request belongs to.

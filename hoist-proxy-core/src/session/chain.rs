@@ -175,9 +175,7 @@ impl Holder<'_, '_> {
             if let Some(call) = &mut self.call {
                 match catch_unwind(AssertUnwindSafe(|| call.as_mut().poll(cx))) {
                     Ok(Poll::Ready(Ok(mut response))) => {
-                        if response.is_changed() && response.made_by.is_none() {
-                            response.made_by = Some(Arc::clone(&self.inside.link.name));
-                        }
+                        response.passed_by(&self.inside.link.name);
                         return Poll::Ready(Ok(response));
                     }
                     Ok(Poll::Ready(Err(error))) => self.failed(error),

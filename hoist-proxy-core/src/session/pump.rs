@@ -418,6 +418,9 @@ impl<'a> Pump<'a> {
             self.frame(direction, frame);
             if self.core.acting {
                 self.drain(cx);
+                while self.exchanges.next_element() {
+                    self.drain(cx);
+                }
             }
         }
         progress

@@ -47,11 +47,19 @@ enum Reply {
     Batch { batch: u64, index: usize },
 }
 
+/// A batch whose elements cross one after the other.
+struct Unpacking {
+    direction: Direction,
+    batch: u64,
+    lines: std::vec::IntoIter<Line>,
+}
+
 /// The exchanges in flight, and what decides about lines.
 pub(crate) struct Exchanges<'a> {
     core: &'a Core,
     active: HashMap<u64, Active>,
     batches: HashMap<u64, Batch>,
+    unpacking: Option<Unpacking>,
     started: Vec<Work<'a>>,
     /// A time that stands in where nobody looks at times.
     pub(crate) epoch: Instant,
@@ -63,6 +71,7 @@ impl<'a> Exchanges<'a> {
             core,
             active: HashMap::new(),
             batches: HashMap::new(),
+            unpacking: None,
             started: Vec::new(),
             epoch: Instant::now(),
         }
@@ -377,35 +386,52 @@ impl<'a> Exchanges<'a> {
             }
             return self.forward(direction, line.clone());
         }
-        let number = self.core.next_serial();
-        self.batches.insert(number, Batch::default());
-        for line in lines {
-            let parsed = Message::parse(&line);
-            let is_object = line.body().starts_with(b"{");
-            let wants_answer = direction == Direction::ToServer
-                && match &parsed {
-                    Ok(message) => message.kind() == Kind::Request,
-                    Err(_) if self.core.strict || !is_object => true,
-                    Err(_) => seems(&line).kind == ScannedKind::Request,
-                };
-            let reply = if wants_answer {
-                let index = self.batches.get_mut(&number).map_or(0, Batch::add);
-                Reply::Batch { batch: number, index }
-            } else {
-                Reply::Line
-            };
-            match parsed {
-                // No message at all: JSON-RPC wants an error in its place.
-                Err(ambiguity) if wants_answer && !is_object => {
-                    self.refuse(&line, ambiguity, reply);
-                }
-                parsed => self.message(direction, &line, parsed, reply),
-            }
+        let batch = self.core.next_serial();
+        self.batches.insert(batch, Batch::default());
+        self.unpacking = Some(Unpacking { direction, batch, lines: lines.into_iter() });
+    }
+
+    /// Takes the next element of the batch that was read last; false when there is none. Between
+    /// two of them what the first one started has its turn, as between two lines.
+    pub(crate) fn next_element(&mut self) -> bool {
+        let Some(Unpacking { direction, batch, lines }) = &mut self.unpacking else {
+            return false;
+        };
+        let (direction, batch) = (*direction, *batch);
+        if let Some(line) = lines.next() {
+            self.element(direction, batch, &line);
+            return true;
         }
-        if let Some(batch) = self.batches.get_mut(&number) {
+        self.unpacking = None;
+        if let Some(batch) = self.batches.get_mut(&batch) {
             batch.all_read();
         }
-        self.batch_done(direction.reverse(), number);
+        self.batch_done(direction.reverse(), batch);
+        true
+    }
+
+    fn element(&mut self, direction: Direction, batch: u64, line: &Line) {
+        let parsed = Message::parse(line);
+        let is_object = line.body().starts_with(b"{");
+        let wants_answer = direction == Direction::ToServer
+            && match &parsed {
+                Ok(message) => message.kind() == Kind::Request,
+                Err(_) if self.core.strict || !is_object => true,
+                Err(_) => seems(line).kind == ScannedKind::Request,
+            };
+        let reply = if wants_answer {
+            let index = self.batches.get_mut(&batch).map_or(0, Batch::add);
+            Reply::Batch { batch, index }
+        } else {
+            Reply::Line
+        };
+        match parsed {
+            // No message at all: JSON-RPC wants an error in its place.
+            Err(ambiguity) if wants_answer && !is_object => {
+                self.refuse(line, ambiguity, reply);
+            }
+            parsed => self.message(direction, line, parsed, reply),
+        }
     }
 
     /// Whether an element of a server's batch is more than passed on.

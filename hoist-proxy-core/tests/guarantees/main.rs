@@ -3,9 +3,13 @@
 //! The layers here really act, and every test that has one says how often it ran: a guarantee that
 //! holds because nothing happened is none.
 
+mod batches;
 mod byte_exact;
 mod cancel;
 mod ids;
 mod in_order;
 mod never_stuck;
+mod no_differential;
+mod observe;
+mod own_requests;
 mod util;
