@@ -1,16 +1,21 @@
 //! Asking the host something in the middle of an exchange.
 
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher, Hasher};
 use std::sync::Arc;
 
 use tokio::sync::oneshot;
 
 use super::core::{Core, ExchangeState, Retry};
-use super::send::own_line;
+use super::send::{cancelled_line, own_line};
 use crate::era::{host_capability, names};
 use crate::{Direction, Era, Error, RawJson, RequestId, Response};
 
-/// What every request state of the proxy's own starts with.
-pub(crate) const STATE_PREFIX: &str = "hoist-ask-";
+/// What every request state of a session's own starts with. No two sessions have the same, so that
+/// a proxy lets those of another one in series go on.
+pub(crate) fn new_state_prefix() -> String {
+    format!("hoist-ask-{:016x}-", RandomState::new().build_hasher().finish())
+}
 
 /// The requests a modern server may answer with `input_required` (MCP 2026-07-28, MRTR).
 const MAY_REQUIRE_INPUT: [&str; 3] = [names::TOOLS_CALL, "prompts/get", "resources/read"];
@@ -53,21 +58,35 @@ async fn ask_legacy(
         state.ledger.send(direction, &id, serial, waiter);
         id
     };
-    let _asked = Asked { core, id: &id, serial };
+    let mut asked = Asked { core, layer, id: &id, serial, answered: false };
     core.send_own(direction, layer, own_line(&id, method, Some(params)));
-    answer.await.unwrap_or(Err(Error::Closed { direction }))
+    let answer = answer.await;
+    asked.answered = true;
+    answer.unwrap_or(Err(Error::Closed { direction }))
 }
 
 /// Takes the question back when nobody waits for the answer any more.
 struct Asked<'a> {
     core: &'a Core,
+    layer: &'a str,
     id: &'a RequestId,
     serial: u64,
+    answered: bool,
 }
 
 impl Drop for Asked<'_> {
     fn drop(&mut self) {
-        self.core.state().ledger.forget(Direction::ToHost, self.id, self.serial);
+        if self.answered {
+            return;
+        }
+        let mut state = self.core.state();
+        state.ledger.forget(Direction::ToHost, self.id, self.serial);
+        let closed = state.host_closed;
+        drop(state);
+        if !closed {
+            // Or its dialog would stay open.
+            self.core.send_own(Direction::ToHost, self.layer, cancelled_line(self.id));
+        }
     }
 }
 
@@ -80,7 +99,9 @@ async fn ask_modern(
 ) -> Result<Response, Error> {
     let cannot = || Error::HostCannot { method: method.to_owned() };
     let capabilities = exchange.meta().and_then(|m| m.get(names::CLIENT_CAPABILITIES));
+    // The answer to a batch has one place for each request, so none for a question.
     let may = exchange.direction == Direction::ToServer
+        && !exchange.in_batch
         && MAY_REQUIRE_INPUT.contains(&&*exchange.method)
         && host_capability(method).is_some()
         && declares(capabilities.as_ref(), method);
@@ -89,7 +110,7 @@ async fn ask_modern(
     }
     let (waiter, retried) = oneshot::channel();
     let number = core.next_serial();
-    let state_text = format!("{STATE_PREFIX}{number}");
+    let state_text = format!("{}{number}", core.ask_prefix);
     let key = format!("hoist-{number}");
     let asked_id = exchange.id();
     {
@@ -99,8 +120,9 @@ async fn ask_modern(
         }
         state.asks.insert(state_text.clone(), waiter);
         // The host's request is answered by the question; the exchange goes on without an id.
-        state.ledger.forget(exchange.direction, &asked_id, exchange.number);
+        state.ledger.release(exchange.direction, &asked_id, exchange.number);
     }
+    exchange.ask();
     let question = format!(
         r#"{{"resultType":"input_required","inputRequests":{{"{key}":{{"method":{},"params":{params}}}}},"requestState":"{state_text}"}}"#,
         RawJson::string(method)
@@ -128,7 +150,7 @@ struct PendingAsk<'a> {
 impl PendingAsk<'_> {
     fn answered(mut self, id: RequestId) {
         self.state = None;
-        self.exchange.set_id(id);
+        self.exchange.resume(id);
     }
 }
 

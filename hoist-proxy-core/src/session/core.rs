@@ -9,6 +9,7 @@ use std::task::{Context, Poll, Waker};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
+use super::ask::new_state_prefix;
 use super::ledger::Ledger;
 use crate::era::{modern_version, names};
 use crate::{
@@ -83,6 +84,8 @@ pub(crate) struct Core {
     pub(crate) acting: bool,
     /// Some layer wants ambiguous messages of the host refused.
     pub(crate) strict: bool,
+    /// What the request states of this session start with.
+    pub(crate) ask_prefix: String,
     /// Some layer judges notifications.
     pub(crate) judging: bool,
     state: Mutex<State>,
@@ -182,6 +185,7 @@ impl Core {
             observing: !chain.is_empty(),
             acting: chain.iter().any(|l| !l.acts.is_nothing()),
             strict: chain.iter().any(|l| l.acts.refuses_ambiguous()),
+            ask_prefix: new_state_prefix(),
             judging: chain.iter().any(|l| l.acts.judges_notifications()),
             chain,
             limits,
@@ -373,6 +377,7 @@ impl Core {
 pub(crate) struct ExchangeState {
     pub(crate) number: u64,
     pub(crate) direction: Direction,
+    pub(crate) in_batch: bool,
     /// The request's params as they came, for the era, the version and the capabilities.
     params: Option<RawJson>,
     pub(crate) method: Box<str>,
@@ -384,6 +389,8 @@ pub(crate) struct ExchangeState {
 struct Changing {
     /// The id the requester waits under: a modern retry gives the exchange a new one.
     id: RequestId,
+    /// The host was asked something in answer to that id, and has not retried yet: nobody waits.
+    asking: bool,
     primary: Primary,
     cancelled: bool,
     told: bool,
@@ -399,15 +406,23 @@ pub(crate) enum Primary {
 }
 
 impl ExchangeState {
-    pub(crate) fn new(number: u64, direction: Direction, request: &Request, id: RequestId) -> Self {
+    pub(crate) fn new(
+        number: u64,
+        direction: Direction,
+        request: &Request,
+        id: RequestId,
+        in_batch: bool,
+    ) -> Self {
         Self {
             number,
             direction,
+            in_batch,
             params: request.params().cloned(),
             method: request.method().into(),
             holding: AtomicUsize::new(0),
             changing: Mutex::new(Changing {
                 id,
+                asking: false,
                 primary: Primary::NotSent,
                 cancelled: false,
                 told: false,
@@ -437,8 +452,22 @@ impl ExchangeState {
         self.changing().id.clone()
     }
 
-    pub(crate) fn set_id(&self, id: RequestId) {
-        self.changing().id = id;
+    /// The request was answered with a question.
+    pub(crate) fn ask(&self) {
+        self.changing().asking = true;
+    }
+
+    /// The requester waits again, under another id.
+    pub(crate) fn resume(&self, id: RequestId) {
+        let mut changing = self.changing();
+        changing.id = id;
+        changing.asking = false;
+    }
+
+    /// Whether the requester waits for an answer under this id.
+    pub(crate) fn is_awaited_as(&self, id: &RequestId) -> bool {
+        let changing = self.changing();
+        !changing.asking && !changing.cancelled && changing.id == *id
     }
 
     pub(crate) fn primary(&self) -> Primary {

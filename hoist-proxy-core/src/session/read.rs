@@ -7,7 +7,6 @@ use bytes::{BufMut, BytesMut};
 use futures::future::{AbortHandle, Abortable, BoxFuture, FutureExt};
 use tokio::time::Instant;
 
-use super::ask::STATE_PREFIX;
 use super::batch::Batch;
 use super::chain::proceed;
 use super::core::{Core, ExchangeState, Primary, Retry};
@@ -18,8 +17,8 @@ use crate::exchange::ENGINE;
 use crate::json::{ScannedKind, elements};
 use crate::line::without_bom;
 use crate::{
-    Ambiguity, Body, Crossing, Direction, Era, Error, Kind, Line, Message, RawJson, Request,
-    RequestId, Response, Side, TooLong, wire_error,
+    Ambiguity, Body, Crossing, Direction, Era, Error, Kind, Line, Message, Request, RequestId,
+    Response, Side, TooLong, wire_error,
 };
 
 /// An exchange at work.
@@ -195,7 +194,7 @@ impl<'a> Exchanges<'a> {
                 state.handshake.host_capabilities =
                     message.params().and_then(|p| p.get("capabilities"));
             }
-            if let Some(state) = message.params().and_then(own_request_state) {
+            if let Some(state) = self.own_request_state(message) {
                 return self.retry(&state, message, reply);
             }
         }
@@ -238,7 +237,8 @@ impl<'a> Exchanges<'a> {
             return self.reply(direction.reverse(), reply, ENGINE, line, true);
         }
         let number = request.serial.unwrap_or_default();
-        let state = Arc::new(ExchangeState::new(number, direction, &request, id.clone()));
+        let in_batch = reply != Reply::Line;
+        let state = Arc::new(ExchangeState::new(number, direction, &request, id.clone(), in_batch));
         self.core.state().ledger.hold(direction, id, number);
         let (core, exchange) = (self.core, Arc::clone(&state));
         // Tokio's budget would make an exchange whose answer is there wait for another turn, and
@@ -264,12 +264,20 @@ impl<'a> Exchanges<'a> {
         let retry = Retry { id: id.detached(), responses };
         let taken_up = waiter.is_some_and(|w| w.send(retry).is_ok());
         if taken_up {
-            return;
+            // The exchange answers as it began, with a line of its own.
+            return self.leave(Direction::ToHost, reply);
         }
         let response =
             Response::error(-32602, "hoist: nobody waits for this requestState any more");
         let (line, _) = response.into_line(id, Era::Modern);
         self.reply(Direction::ToHost, reply, ENGINE, line, true);
+    }
+
+    /// The `requestState` of a request, when it is one this session made.
+    fn own_request_state(&self, message: &Message) -> Option<String> {
+        let state = message.params()?.get("requestState")?;
+        let text = state.text()?;
+        text.starts_with(&self.core.ask_prefix).then(|| text.into_owned())
     }
 
     fn notification(&mut self, direction: Direction, message: &Message) {
@@ -302,8 +310,7 @@ impl<'a> Exchanges<'a> {
         let found = self
             .active
             .values()
-            .filter(|a| a.state.direction == direction && !a.state.is_cancelled())
-            .filter(|a| a.state.id() == id)
+            .filter(|a| a.state.direction == direction && a.state.is_awaited_as(&id))
             .map(|a| a.state.number)
             .min();
         let Some(number) = found else {
@@ -615,11 +622,4 @@ fn element_line(element: &[u8]) -> Line {
     wire.put_slice(element);
     wire.put_u8(b'\n');
     Line::from_wire(wire.freeze())
-}
-
-/// The `requestState` of params, when it is one the proxy made.
-fn own_request_state(params: &RawJson) -> Option<String> {
-    let state = params.get("requestState")?;
-    let text = state.text()?;
-    text.starts_with(STATE_PREFIX).then(|| text.into_owned())
 }

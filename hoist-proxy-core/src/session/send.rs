@@ -241,7 +241,8 @@ pub(crate) fn own_line(id: &RequestId, method: &str, params: Option<&RawJson>) -
     Line::from_body(body.as_bytes())
 }
 
-fn cancelled_line(id: &RequestId) -> Line {
+/// Tells the other side that request `id` is not waited for any more.
+pub(crate) fn cancelled_line(id: &RequestId) -> Line {
     let body = format!(
         r#"{{"jsonrpc":"2.0","method":"{}","params":{{"requestId":{}}}}}"#,
         names::CANCELLED,

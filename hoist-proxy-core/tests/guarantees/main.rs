@@ -3,6 +3,7 @@
 //! The layers here really act, and every test that has one says how often it ran: a guarantee that
 //! holds because nothing happened is none.
 
+mod ask_host;
 mod batches;
 mod byte_exact;
 mod cancel;
