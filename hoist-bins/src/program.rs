@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use crate::cli::{
-    DemoOptions, EXIT_USAGE, Environment, Invocation, McpOptions, TryOptions, UsageError, parse,
-    tables,
+    DemoOptions, EXIT_USAGE, Environment, Invocation, McpOptions, TryOptions, UsageError,
+    demo_options, mcp_options, parse, tables,
 };
 use crate::demo::{Server, serve_stdio};
 use crate::diagnostics::with_causes;
@@ -17,17 +17,13 @@ use crate::walkthrough;
 /// Runs `hoist-mcp` with these words after its name.
 pub fn hoist_mcp(words: Vec<OsString>) -> ExitCode {
     const NAME: &str = "hoist-mcp";
-    start(parse(&tables::MCP, NAME, words, &environment()), |matches| {
-        mcp(McpOptions::from(&matches), NAME)
-    })
+    start(mcp_options(NAME, words, &environment()), |options| mcp(options, NAME))
 }
 
 /// Runs `hoist-mcp-demo` with these words after its name.
 pub fn hoist_mcp_demo(words: Vec<OsString>) -> ExitCode {
     const NAME: &str = "hoist-mcp-demo";
-    start(parse(&tables::DEMO, NAME, words, &environment()), |matches| {
-        demo(DemoOptions::from(&matches), NAME)
-    })
+    start(demo_options(NAME, words, &environment()), |options| demo(options, NAME))
 }
 
 /// Runs `hoist` with these words after its name: the other programs, and commands of its own.
