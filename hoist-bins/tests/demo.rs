@@ -1,4 +1,5 @@
-//! `hoist-mcp-demo` as its clients see it: the built program over pipes, answers compared byte for byte.
+//! `hoist-mcp-demo` as its clients see it: the built program over pipes, answers compared byte for
+//! byte.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop where it is")]
 

@@ -7,8 +7,8 @@ pub const EXIT_USAGE: u8 = 2;
 
 /// A command line that cannot be run, whose `Display` is the whole message for the user.
 ///
-/// The message has two lines: what is wrong, on which argument and what to do, then where to read more. The program
-/// prints it to stderr and exits with [`EXIT_USAGE`].
+/// The message has two lines: what is wrong, on which argument and what to do, then where to read
+/// more. The program prints it to stderr and exits with [`EXIT_USAGE`].
 #[derive(Debug, Error, PartialEq, Eq)]
 #[error("{program}: {problem}\nrun `{program} --help` to see what it takes")]
 pub struct UsageError {

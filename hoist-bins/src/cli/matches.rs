@@ -9,8 +9,8 @@ use super::value::Value;
 
 /// The flags and the server command of one command line, each value read and checked.
 ///
-/// An accessor takes the flag as the table spells it, `--record`, and is `None` when the flag was not given and has no
-/// default. Of a repeatable flag they give the first value.
+/// An accessor takes the flag as the table spells it, `--record`, and is `None` when the flag was
+/// not given and has no default. Of a repeatable flag they give the first value.
 #[derive(Debug)]
 pub struct Matches {
     pub(super) command: &'static Command,

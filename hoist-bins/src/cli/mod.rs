@@ -1,12 +1,14 @@
 //! The command lines of Hoist's programs, described once.
 //!
-//! A [`Command`] is a table: a name, a sentence about it, its [`Flag`]s, its subcommands and some examples. The
-//! parser ([`parse()`]), the `--help` text ([`help()`]) and the suggestions after a typing mistake all read that
-//! table, so what a program accepts and what it says it accepts cannot drift apart. The tables of Hoist's own programs
-//! are in [`tables`]; [`mcp_options`] and [`demo_options`] turn a command line into a typed struct.
+//! A [`Command`] is a table: a name, a sentence about it, its [`Flag`]s, its subcommands and some
+//! examples. The parser ([`parse()`]), the `--help` text ([`help()`]) and the suggestions after a
+//! typing mistake all read that table, so what a program accepts and what it says it accepts cannot
+//! drift apart. The tables of Hoist's own programs are in [`tables`]; [`mcp_options`] and
+//! [`demo_options`] turn a command line into a typed struct.
 //!
-//! Nothing here prints, exits, reads the process's arguments or reads its environment: a program hands in its
-//! arguments and an [`Environment`], and gets a value, a text to print or a [`UsageError`] back.
+//! Nothing here prints, exits, reads the process's arguments or reads its environment: a program
+//! hands in its arguments and an [`Environment`], and gets a value, a text to print or a
+//! [`UsageError`] back.
 //!
 //! # Examples
 //!
@@ -15,7 +17,9 @@
 //!
 //! let args = ["--record", "~/logs", "--", "my-server", "--verbose"].map(Into::into).to_vec();
 //! let home = Environment { home: Some("/home/ada".into()) };
-//! let Invocation::Run(options) = mcp_options("hoist-mcp", args, &home)? else { panic!("no help was asked for") };
+//! let Invocation::Run(options) = mcp_options("hoist-mcp", args, &home)? else {
+//!     panic!("no help was asked for")
+//! };
 //! assert_eq!(options.record, Some("/home/ada/logs".into()));
 //! assert_eq!(options.command, ["my-server", "--verbose"]);
 //! # Ok::<(), hoist_bins::cli::UsageError>(())

@@ -43,8 +43,9 @@ impl<T> Invocation<T> {
 
 /// Reads the words after the program's name by the table of `command`.
 ///
-/// `program` is what messages and `--help` call the program. The words are split at the first `--`: what follows it is
-/// the server's command and is not looked at. Before it, `--help` and `--version` win over everything else.
+/// `program` is what messages and `--help` call the program. The words are split at the first `--`:
+/// what follows it is the server's command and is not looked at. Before it, `--help` and
+/// `--version` win over everything else.
 ///
 /// # Errors
 ///
@@ -143,8 +144,9 @@ fn take_values(
 
 /// Writes each `--flag=value` as two words and checks that each flag has its value.
 ///
-/// pico-args splits at `=` itself, but only in UTF-8, and it takes quotes off the value; and since it looks for one
-/// flag at a time, it cannot tell a flag from another flag's value. So no value that is also a flag gets past here.
+/// pico-args splits at `=` itself, but only in UTF-8, and it takes quotes off the value; and since
+/// it looks for one flag at a time, it cannot tell a flag from another flag's value. So no value
+/// that is also a flag gets past here.
 fn separate_values(
     command: &'static Command,
     words: Vec<OsString>,

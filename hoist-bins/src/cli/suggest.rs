@@ -2,9 +2,10 @@
 
 /// The candidate the user most likely meant, if one is close enough to be worth naming.
 ///
-/// Dashes in front do not count, so `-record` and `record` find `--record`. A suggestion that is far off misleads more
-/// than it helps, hence the bound: one mistake in every three characters, a swap of neighbours counting as one; or a
-/// start of three characters or more that only one candidate has.
+/// Dashes in front do not count, so `-record` and `record` find `--record`. A suggestion that is
+/// far off misleads more than it helps, hence the bound: one mistake in every three characters, a
+/// swap of neighbours counting as one; or a start of three characters or more that only one
+/// candidate has.
 pub(super) fn nearest<'a>(
     typed: &str,
     candidates: impl Iterator<Item = &'a str> + Clone,

@@ -2,7 +2,8 @@
 
 /// A program or one of its subcommands: all that parsing and `--help` need to know.
 ///
-/// Every command also takes `--help`/`-h` and `--version`/`-V`; they are not listed in [`Command::flags`].
+/// Every command also takes `--help`/`-h` and `--version`/`-V`; they are not listed in
+/// [`Command::flags`].
 #[derive(Debug)]
 pub struct Command {
     /// The program's name when it is run by itself, such as `hoist-mcp`.

@@ -49,7 +49,8 @@ pub(super) fn read(
     })
 }
 
-/// Hosts start servers without a shell, so nobody else would expand the `~` of a configuration file.
+/// Hosts start servers without a shell, so nobody else would expand the `~` of a configuration
+/// file.
 fn path(flag: &Flag, typed: &Path, environment: &Environment) -> Result<PathBuf, Problem> {
     let Ok(rest) = typed.strip_prefix("~") else { return Ok(typed.to_owned()) };
     match environment.home.as_deref().filter(|home| !home.as_os_str().is_empty()) {
@@ -61,7 +62,8 @@ fn path(flag: &Flag, typed: &Path, environment: &Environment) -> Result<PathBuf,
     }
 }
 
-/// `text` if it is made of digits only: Rust's own parsers also take signs, exponents and words such as `inf`.
+/// `text` if it is made of digits only: Rust's own parsers also take signs, exponents and words
+/// such as `inf`.
 fn digits(text: &str) -> Option<&str> {
     (!text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())).then_some(text)
 }

@@ -28,7 +28,8 @@ impl From<Outcome> for Reply {
     }
 }
 
-/// Answers `tools/list`: there is one page, so there is no cursor a client could have got from here.
+/// Answers `tools/list`: there is one page, so there is no cursor a client could have got from
+/// here.
 pub(super) fn list(server: &Server, params: Option<&RawValue>, revision: Revision) -> Outcome {
     #[derive(Deserialize)]
     struct Params<'a> {

@@ -38,10 +38,10 @@ pub enum Effect {
 
 /// One client's connection to a [`Server`].
 ///
-/// It never waits and has no clock, so answers that are due later come out of it only when the transport asks for
-/// them. A message is decided by itself: `initialize` is legacy, a request whose `_meta` names a protocol version is
-/// modern, and any other belongs to the era the connection is in. Before `initialize`, requests are answered as in the
-/// newest legacy revision.
+/// It never waits and has no clock, so answers that are due later come out of it only when the
+/// transport asks for them. A message is decided by itself: `initialize` is legacy, a request whose
+/// `_meta` names a protocol version is modern, and any other belongs to the era the connection is
+/// in. Before `initialize`, requests are answered as in the newest legacy revision.
 #[derive(Debug)]
 pub struct Connection {
     server: Server,
@@ -83,16 +83,19 @@ impl Connection {
         Outgoing::answer_to_nobody(self.revision, &error)
     }
 
-    /// Gives the answer that is due now; `None` if the request was cancelled, or if it leaves with its batch.
+    /// Gives the answer that is due now; `None` if the request was cancelled, or if it leaves with
+    /// its batch.
     pub fn finish(&mut self, ticket: Ticket) -> Option<Outgoing> {
         self.pending.release(ticket)
     }
 
-    /// Ends the connection's open streams, when no more messages will come: the messages that say so.
+    /// Ends the connection's open streams, when no more messages will come: the messages that say
+    /// so.
     ///
-    /// For each stream that is its request's result and then `notifications/cancelled`: one page of the specification
-    /// asks for the first and another requires the second, which is for stdio only. A transport that can close a stream
-    /// sends the first and closes it. Answers that are due later can still be asked for.
+    /// For each stream that is its request's result and then `notifications/cancelled`: one page of
+    /// the specification asks for the first and another requires the second, which is for stdio
+    /// only. A transport that can close a stream sends the first and closes it. Answers that are
+    /// due later can still be asked for.
     pub fn close(&mut self) -> Vec<Outgoing> {
         let end = |id: Id| {
             [
@@ -153,7 +156,8 @@ impl Connection {
                 .into();
         }
         if batch.is_none() && self.is_modern(request) {
-            // A session keeps its revision: modern requests beside it are each complete in themselves.
+            // A session keeps its revision: modern requests beside it are each complete in
+            // themselves.
             self.revision.get_or_insert(Revision::MODERN);
             return modern::answer(&self.server, request);
         }

@@ -38,7 +38,8 @@ pub(super) static TOOLS: [Tool; 2] = [
     },
 ];
 
-/// Only what changes the answer is read; the rest may be anything, so that a client sees what it sent.
+/// Only what changes the answer is read; the rest may be anything, so that a client sees what it
+/// sent.
 #[derive(Deserialize)]
 struct Arguments<'a> {
     #[serde(borrow)]
@@ -65,8 +66,8 @@ pub(super) fn call(arguments: &RawValue) -> Called {
     Called { after: Duration::from_millis(delay_ms), answer }
 }
 
-/// JSON text without the whitespace between its parts. Numbers, escapes, order and repeated keys stay as they are,
-/// which a parse and a print would change.
+/// JSON text without the whitespace between its parts. Numbers, escapes, order and repeated keys
+/// stay as they are, which a parse and a print would change.
 fn compact(json: &str) -> String {
     let mut in_string = false;
     let mut escaped = false;

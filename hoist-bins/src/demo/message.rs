@@ -133,7 +133,8 @@ impl PartialEq for Id {
     }
 }
 
-/// Reads a JSON object as a struct; serde by itself would also take an array of the members' values.
+/// Reads a JSON object as a struct; serde by itself would also take an array of the members'
+/// values.
 pub(super) fn object<'a, T: Deserialize<'a>>(raw: &'a RawValue) -> Option<T> {
     raw.get().starts_with('{').then(|| serde_json::from_str(raw.get()).ok()).flatten()
 }

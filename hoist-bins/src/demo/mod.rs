@@ -1,12 +1,14 @@
 //! A tiny MCP server to try the proxy on, right in every protocol revision.
 //!
-//! It serves one of two [`World`]s: `echo`, whose tools answer with their arguments, or `retail`, a shop with canned
-//! data. Legacy clients (2024-11-05 to 2025-11-25, which start with `initialize`) and modern ones (2026-07-28, which
-//! name their version in each request's `_meta`) may share one connection: the era is decided message by message.
+//! It serves one of two [`World`]s: `echo`, whose tools answer with their arguments, or `retail`, a
+//! shop with canned data. Legacy clients (2024-11-05 to 2025-11-25, which start with `initialize`)
+//! and modern ones (2026-07-28, which name their version in each request's `_meta`) may share one
+//! connection: the era is decided message by message.
 //!
-//! [`Server`] and [`Connection`] know no transport and no clock: a connection takes one incoming message and gives
-//! back [`Effect`]s, messages to send now and answers that are due later. [`serve_stdio`] drives one over a pair of
-//! byte streams; another front end can drive as many as it likes from the same server.
+//! [`Server`] and [`Connection`] know no transport and no clock: a connection takes one incoming
+//! message and gives back [`Effect`]s, messages to send now and answers that are due later.
+//! [`serve_stdio`] drives one over a pair of byte streams; another front end can drive as many as
+//! it likes from the same server.
 //!
 //! # Examples
 //!

@@ -56,7 +56,8 @@ impl Pending {
         ticket
     }
 
-    /// Gives out the answer that is due: nothing if it was cancelled, or if others of its batch are still to come.
+    /// Gives out the answer that is due: nothing if it was cancelled, or if others of its batch are
+    /// still to come.
     pub(super) fn release(&mut self, ticket: Ticket) -> Option<Outgoing> {
         let Call { id, outcome, batch } = self.calls.remove(&ticket)?;
         let answer = Outgoing::answer(&id, &outcome);
@@ -71,7 +72,8 @@ impl Pending {
 
     /// Drops the request with this id, so that it is never answered.
     ///
-    /// If its answer was due later: which one that is, and its batch's answers if there are no others to wait for.
+    /// If its answer was due later: which one that is, and its batch's answers if there are no
+    /// others to wait for.
     pub(super) fn cancel(&mut self, id: &Id) -> Option<(Ticket, Option<Outgoing>)> {
         self.listens.retain(|listen| listen != id);
         let ticket = *self.calls.iter().find(|(_, call)| call.id == *id)?.0;

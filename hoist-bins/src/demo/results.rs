@@ -7,7 +7,8 @@ use super::revision::Revision;
 use super::tool::{Tool, ToolEffect};
 use super::world::World;
 
-/// How long a client may keep the tool list and the server's description: they never change while the server runs.
+/// How long a client may keep the tool list and the server's description: they never change while
+/// the server runs.
 const TTL_MS: &str = "3600000";
 
 /// The result of `initialize`.
@@ -49,7 +50,8 @@ pub(super) fn list_tools(tools: &[Tool], revision: Revision) -> String {
     Object::new().raw("tools", &tools).finish()
 }
 
-/// The result of `tools/call`; `structured` is the JSON text of an object, shown where the revision has a place for it.
+/// The result of `tools/call`; `structured` is the JSON text of an object, shown where the revision
+/// has a place for it.
 pub(super) fn call_tool(
     text: &str,
     structured: Option<&str>,
@@ -72,8 +74,8 @@ pub(super) fn call_tool(
     result.finish()
 }
 
-/// The params of the notification that opens a subscription: this server's tools never change, so of whatever was
-/// asked for it accepts nothing.
+/// The params of the notification that opens a subscription: this server's tools never change, so
+/// of whatever was asked for it accepts nothing.
 pub(super) fn acknowledgement(listen: &Id) -> String {
     let meta =
         Object::new().raw("io.modelcontextprotocol/subscriptionId", listen.as_json()).finish();
@@ -129,7 +131,8 @@ fn server_info() -> String {
     Object::new().text("name", "hoist-mcp-demo").text("version", env!("CARGO_PKG_VERSION")).finish()
 }
 
-/// A JSON object being written: its members stay in order, and parts that are JSON text go in as they are.
+/// A JSON object being written: its members stay in order, and parts that are JSON text go in as
+/// they are.
 struct Object(String);
 
 impl Object {

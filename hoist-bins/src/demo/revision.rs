@@ -28,7 +28,8 @@ impl Revision {
         }
     }
 
-    /// The revision to answer `initialize` with: the one asked for if it is legacy and known, else the newest.
+    /// The revision to answer `initialize` with: the one asked for if it is legacy and known, else
+    /// the newest.
     pub(super) fn negotiate(requested: &str) -> Self {
         [Self::R20241105, Self::R20250326, Self::R20250618]
             .into_iter()
@@ -51,14 +52,14 @@ impl Revision {
         self >= Self::R20250618
     }
 
-    /// Whether arguments that break a tool's schema are the tool's error, which the model sees and can correct, and
-    /// not an error of the protocol.
+    /// Whether arguments that break a tool's schema are the tool's error, which the model sees and
+    /// can correct, and not an error of the protocol.
     pub(super) fn tells_the_model_of_bad_arguments(self) -> bool {
         self >= Self::R20251125
     }
 
-    /// Whether an error that answers no readable request leaves `id` out. Before that the schema requires the member
-    /// and JSON-RPC wants it null.
+    /// Whether an error that answers no readable request leaves `id` out. Before that the schema
+    /// requires the member and JSON-RPC wants it null.
     pub(super) fn leaves_out_unknown_id(self) -> bool {
         self >= Self::R20251125
     }

@@ -39,7 +39,8 @@ impl Server {
         match self.world {
             World::Echo => echo::call(arguments),
             World::Retail => {
-                // Every change to the shop is a single insertion, so a panic elsewhere leaves nothing half done.
+                // Every change to the shop is a single insertion, so a panic elsewhere leaves
+                // nothing half done.
                 let mut shop = self.shop.lock().unwrap_or_else(PoisonError::into_inner);
                 retail::call(&mut shop, tool, arguments).into()
             }

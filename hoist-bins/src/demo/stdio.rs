@@ -28,11 +28,12 @@ pub enum StdioError {
     Write(#[source] io::Error),
 }
 
-/// Serves one connection: reads lines from `input` until it ends, writes the answers to `output`, each flushed, and
-/// returns when the last one that was due has been written.
+/// Serves one connection: reads lines from `input` until it ends, writes the answers to `output`,
+/// each flushed, and returns when the last one that was due has been written.
 ///
-/// The calling thread reads and answers. Answers that are due later are written by a second thread, so they hold up
-/// nothing. A client that does not read holds up everything, which keeps the memory used within bounds.
+/// The calling thread reads and answers. Answers that are due later are written by a second thread,
+/// so they hold up nothing. A client that does not read holds up everything, which keeps the memory
+/// used within bounds.
 ///
 /// # Errors
 ///
@@ -189,7 +190,8 @@ enum Found {
     Nothing,
 }
 
-/// Reads one line into `line`, which is empty, without its end. A line longer than `max` is skipped.
+/// Reads one line into `line`, which is empty, without its end. A line longer than `max` is
+/// skipped.
 fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>, max: usize) -> io::Result<Found> {
     input.by_ref().take(max as u64 + 1).read_until(b'\n', line)?;
     if line.pop_if(|last| *last == b'\n').is_some() {

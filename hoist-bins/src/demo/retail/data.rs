@@ -1,4 +1,5 @@
-//! The users and orders of the shop, worked out from their numbers: nothing is stored, and every run sees the same.
+//! The users and orders of the shop, worked out from their numbers: nothing is stored, and every
+//! run sees the same.
 
 use serde::Serialize;
 
