@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::{self, JoinHandle};
@@ -19,12 +19,6 @@ pub(crate) fn hoist_mcp() -> &'static Path {
 /// The demo server as Cargo built it.
 pub(crate) fn demo() -> &'static Path {
     Path::new(env!("CARGO_BIN_EXE_hoist-mcp-demo"))
-}
-
-/// The proxy with a layer that acts on every request and passes it on, as Cargo built it.
-pub(crate) fn acting() -> PathBuf {
-    let bins = hoist_mcp().parent().expect("Cargo puts programs in a folder");
-    bins.join("examples/hoist-mcp-acting")
 }
 
 /// A process with its three streams, driven line by line.
@@ -106,6 +100,17 @@ impl Host {
         self.sent.extend_from_slice(bytes);
     }
 
+    /// Sends bytes one by one, each once the one before has been read.
+    pub(crate) fn drip(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.send_bytes(std::slice::from_ref(byte));
+            let input = self.input.as_ref().expect("the input is open");
+            while rustix::io::ioctl_fionread(input).expect("a pipe can be asked") > 0 {
+                thread::yield_now();
+            }
+        }
+    }
+
     /// Closes the process's input.
     pub(crate) fn close(&mut self) {
         self.input = None;
@@ -135,6 +140,15 @@ impl Host {
             if value.get("method").is_none() && value["id"].to_string() == id {
                 return text;
             }
+        }
+    }
+
+    /// Checks that just these bytes come next.
+    #[track_caller]
+    pub(crate) fn expect(&mut self, bytes: impl AsRef<[u8]>) {
+        for want in bytes.as_ref().split_inclusive(|byte| *byte == b'\n') {
+            let line = self.line().expect("a line comes before the end");
+            assert!(line == want, "{} came for {}", excerpt(&line), excerpt(want));
         }
     }
 
@@ -187,6 +201,12 @@ impl Host {
         let status = self.wait();
         assert!(status.success(), "{status}: {}", self.stderr());
     }
+}
+
+/// What is shown of a line.
+fn excerpt(line: &[u8]) -> String {
+    let start = String::from_utf8_lossy(&line[..line.len().min(300)]);
+    format!("{start:?} ({} bytes)", line.len())
 }
 
 impl Drop for Host {

@@ -1,8 +1,13 @@
-//! The built proxy between real hosts and real servers, over real pipes.
+//! The built proxy between odd hosts and odd or real servers, over real pipes.
 
+#![cfg(unix)]
 #![forbid(unsafe_code)]
 
+mod acting;
+mod framing;
 mod host;
 mod log;
 mod peers;
+mod play;
 mod real_servers;
+mod ways;

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use hoist_trace::log::Origin;
 use tempfile::TempDir;
 
-use crate::host::{Host, acting, hoist_mcp};
+use crate::acting::acting;
+use crate::host::{Host, hoist_mcp};
 use crate::log::{holds_every_line, only_log, whole_log};
 use crate::peers;
 
@@ -32,11 +33,11 @@ fn command(server: &str, arguments: &[&Path]) -> Vec<PathBuf> {
 fn same_bytes_and_all_recorded(server: &[PathBuf], script: Script<'_>) {
     let mut direct = Host::start(&server[0], &server[1..]);
     let want = drive(&mut direct, script);
-    for proxy in [hoist_mcp().to_path_buf(), acting()] {
+    for proxy in [hoist_mcp(), acting()] {
         let logs = TempDir::new().expect("a temporary directory");
         let before_command: [&Path; 3] = ["--record".as_ref(), logs.path(), "--".as_ref()];
         let words = before_command.into_iter().chain(server.iter().map(PathBuf::as_path));
-        let mut proxied = Host::start(&proxy, words);
+        let mut proxied = Host::start(proxy, words);
         let got = drive(&mut proxied, script);
         assert_eq!(got, want, "through {}", proxy.display());
         let log = whole_log(&only_log(logs.path()));

@@ -1,0 +1,130 @@
+//! An odd server whose every step a test decides.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+/// The servers that this test program keeps beside its source.
+pub(crate) fn server(name: &str) -> OsString {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/proxy/servers").join(name).into()
+}
+
+/// A server that takes these steps, one after the other, then reads to the end of its input and
+/// exits with 0.
+#[derive(Default)]
+#[must_use]
+pub(crate) struct Play {
+    steps: Vec<Value>,
+    reads_all: bool,
+}
+
+impl Play {
+    pub(crate) fn new() -> Self {
+        Self { steps: Vec::new(), reads_all: true }
+    }
+
+    /// Waits for so many lines.
+    pub(crate) fn read(self, lines: usize) -> Self {
+        self.step(json!(["read", lines]))
+    }
+
+    /// Waits for the end of the input.
+    pub(crate) fn drain(self) -> Self {
+        self.step(json!(["drain"]))
+    }
+
+    /// Writes these bytes.
+    pub(crate) fn write(self, bytes: impl AsRef<[u8]>) -> Self {
+        self.step(json!(["write", as_text(bytes)]))
+    }
+
+    /// Reads a line and writes these bytes, and so on.
+    pub(crate) fn answers(self, answers: &[impl AsRef<[u8]>]) -> Self {
+        answers.iter().fold(self, |play, answer| play.read(1).write(answer))
+    }
+
+    /// Writes these bytes one by one, each once the one before has been read.
+    pub(crate) fn drip(self, bytes: impl AsRef<[u8]>) -> Self {
+        self.step(json!(["drip", as_text(bytes)]))
+    }
+
+    /// Writes `before`, a long stretch of one character, and `after`.
+    pub(crate) fn flood(self, before: &str, fill: char, count: usize, after: &str) -> Self {
+        self.step(json!(["flood", before, fill, count, after]))
+    }
+
+    /// Writes to standard error.
+    pub(crate) fn complain(self, text: &str) -> Self {
+        self.step(json!(["complain", text]))
+    }
+
+    /// Adds a line to a file; `{pid}` in it stands for the process.
+    pub(crate) fn note(self, path: &Path, text: &str) -> Self {
+        self.step(json!(["note", path, text]))
+    }
+
+    /// Ignores these signals from now on.
+    pub(crate) fn ignore(self, names: &[&str]) -> Self {
+        let step = std::iter::once("ignore").chain(names.iter().copied()).collect();
+        self.step(step)
+    }
+
+    /// Notes this signal when it comes, and exits with this code.
+    pub(crate) fn obey(self, name: &str, path: &Path, code: u8) -> Self {
+        self.step(json!(["obey", name, path, code]))
+    }
+
+    /// Starts another process that takes steps of its own and then waits to be ended.
+    pub(crate) fn fork(self, other: Self) -> Self {
+        let step = std::iter::once(json!("fork")).chain(other.steps).collect();
+        self.step(step)
+    }
+
+    pub(crate) fn close_output(self) -> Self {
+        self.step(json!(["close_output"]))
+    }
+
+    /// Neither reads nor writes again, until it is ended.
+    pub(crate) fn linger(self) -> Self {
+        Self { reads_all: false, ..self.step(json!(["linger"])) }
+    }
+
+    /// Ends by a signal.
+    pub(crate) fn die(self, name: &str) -> Self {
+        Self { reads_all: false, ..self.step(json!(["die", name])) }
+    }
+
+    pub(crate) fn exit(self, code: u8) -> Self {
+        Self { reads_all: false, ..self.step(json!(["exit", code])) }
+    }
+
+    /// Whether it reads to the end of its input.
+    pub(crate) fn reads_all(&self) -> bool {
+        self.reads_all
+    }
+
+    /// The command that plays it. It keeps its script in `dir`, and there in `got` what it reads.
+    pub(crate) fn command(&self, dir: &Path) -> Vec<OsString> {
+        let steps = dir.join("steps");
+        let lines: String = self.steps.iter().map(|step| format!("{step}\n")).collect();
+        fs::write(&steps, lines).expect("the directory can be written");
+        vec!["python3".into(), server("play.py"), steps.into(), dir.join("got").into()]
+    }
+
+    fn step(mut self, step: Value) -> Self {
+        self.steps.push(step);
+        self
+    }
+}
+
+/// What a played server has read so far.
+pub(crate) fn got(dir: &Path) -> Vec<u8> {
+    fs::read(dir.join("got")).unwrap_or_default()
+}
+
+/// A character for each byte.
+fn as_text(bytes: impl AsRef<[u8]>) -> String {
+    bytes.as_ref().iter().copied().map(char::from).collect()
+}
