@@ -4,10 +4,13 @@
 #![forbid(unsafe_code)]
 
 mod acting;
+mod content;
 mod framing;
 mod host;
 mod log;
+mod long_lines;
 mod peers;
 mod play;
+mod protocol;
 mod real_servers;
 mod ways;
