@@ -3,10 +3,14 @@
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
-use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStderr, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::processes::until;
 
 /// How long a test waits for what must come. Never waited for in full by a test that passes.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
@@ -46,6 +50,18 @@ impl Host {
 
     /// Starts a command that is set up already, but for its streams.
     pub(crate) fn spawn(command: &mut Command) -> Self {
+        let (mut host, mut error) = Self::spawn_deaf(command);
+        host.stderr = Some(thread::spawn(move || {
+            let mut bytes = Vec::new();
+            // What came before a failure is worth keeping.
+            let _ = error.read_to_end(&mut bytes);
+            bytes
+        }));
+        host
+    }
+
+    /// As [`spawn`](Self::spawn), but nobody reads its standard error, which is returned.
+    pub(crate) fn spawn_deaf(command: &mut Command) -> (Self, ChildStderr) {
         let mut process = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -53,7 +69,7 @@ impl Host {
             .spawn()
             .expect("the program can be started");
         let output = process.stdout.take().expect("a pipe was asked for");
-        let mut error = process.stderr.take().expect("a pipe was asked for");
+        let error = process.stderr.take().expect("a pipe was asked for");
         let (sender, lines) = channel();
         thread::spawn(move || {
             let mut output = BufReader::new(output);
@@ -66,25 +82,25 @@ impl Host {
                 }
             }
         });
-        let stderr = thread::spawn(move || {
-            let mut bytes = Vec::new();
-            // What came before a failure is worth keeping.
-            let _ = error.read_to_end(&mut bytes);
-            bytes
-        });
-        Self {
+        let host = Self {
             input: process.stdin.take(),
             process,
             lines,
-            stderr: Some(stderr),
+            stderr: None,
             sent: Vec::new(),
             received: Vec::new(),
-        }
+        };
+        (host, error)
     }
 
-    /// The process's id.
-    pub(crate) fn id(&self) -> u32 {
-        self.process.id()
+    /// The process's id, which stays its own until it was waited for.
+    pub(crate) fn id(&self) -> Pid {
+        Pid::from_child(&self.process)
+    }
+
+    /// Sends the process a signal.
+    pub(crate) fn signal(&self, signal: Signal) {
+        kill_process(self.id(), signal).expect("it has not been waited for");
     }
 
     /// Sends a line.
@@ -186,15 +202,10 @@ impl Host {
     #[track_caller]
     pub(crate) fn wait(&mut self) -> ExitStatus {
         while self.line().is_some() {}
-        let end = Instant::now() + PATIENCE;
-        loop {
-            if let Some(status) = self.process.try_wait().expect("our own child") {
-                return status;
-            }
-            assert!(Instant::now() < end, "the process has closed its output but does not end");
-            // There is no way to wait for a process with a bound but to look.
-            thread::park_timeout(Duration::from_millis(2));
-        }
+        // There is no way to wait for a process with a bound but to look.
+        until("the end of a process that has closed its output", || {
+            self.process.try_wait().expect("our own child")
+        })
     }
 
     /// What the process wrote on standard error. Call it once the process has ended.

@@ -82,6 +82,26 @@ impl Play {
         self.step(step)
     }
 
+    /// Leaves the process group it was started in.
+    pub(crate) fn leave_group(self) -> Self {
+        self.step(json!(["leave_group"]))
+    }
+
+    /// Writes to standard error until that takes no more, and notes `stderr is full`.
+    pub(crate) fn fill_stderr(self, path: &Path) -> Self {
+        self.step(json!(["fill_stderr", path]))
+    }
+
+    /// Waits until a test opens the gate.
+    pub(crate) fn wait_at(self, gate: &Path) -> Self {
+        self.step(json!(["wait_at", gate]))
+    }
+
+    /// Takes its time: a slow server, which nobody should take for a dead one.
+    pub(crate) fn dawdle(self, seconds: f64) -> Self {
+        self.step(json!(["dawdle", seconds]))
+    }
+
     pub(crate) fn close_output(self) -> Self {
         self.step(json!(["close_output"]))
     }

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use hoist_trace::log::Origin;
@@ -52,19 +52,25 @@ impl Way {
     /// Starts a server this way, with `flags` for the proxy.
     pub(crate) fn start(self, server: Vec<OsString>, flags: &[&str]) -> Run {
         let dir = TempDir::new().expect("a temporary directory");
+        let host = Host::spawn(&mut self.command(dir.path(), server, flags));
+        Run { host, way: self, dir }
+    }
+
+    /// The command that starts a server this way, with its log, if there is one, below `dir`.
+    pub(crate) fn command(self, dir: &Path, server: Vec<OsString>, flags: &[&str]) -> Command {
         let mut words = Vec::new();
         if let Some(proxy) = self.program() {
             words.push(proxy.into());
             if self.records() {
-                words.extend(["--record".into(), dir.path().join("logs").into_os_string()]);
+                words.extend(["--record".into(), dir.join("logs").into()]);
             }
             words.extend(flags.iter().map(OsString::from));
             words.push("--".into());
         }
         words.extend(server);
         let mut command = Command::new(&words[0]);
-        command.args(&words[1..]).env("HOIST_ACTED", dir.path().join("acted"));
-        Run { host: Host::spawn(&mut command), way: self, dir }
+        command.args(&words[1..]).env("HOIST_ACTED", dir.join("acted"));
+        command
     }
 }
 
@@ -82,10 +88,15 @@ impl Run {
         text.lines().map(str::to_owned).collect()
     }
 
+    /// The directory of the log.
+    pub(crate) fn logs(&self) -> PathBuf {
+        self.dir.path().join("logs")
+    }
+
     /// The log, which must be whole.
     #[track_caller]
     pub(crate) fn log(&self) -> Log {
-        whole_log(&only_log(&self.dir.path().join("logs")))
+        whole_log(&only_log(&self.logs()))
     }
 
     /// Checks that the log, if there is one, holds every line that crossed.

@@ -9,10 +9,12 @@ step is taken. After the last step the server reads to the end of its input and 
 import fcntl
 import json
 import os
+import select
 import signal
 import struct
 import sys
 import termios
+import time
 
 
 class Player:
@@ -103,6 +105,24 @@ class Player:
             for word, *arguments in steps:
                 getattr(self, "step_" + word)(*arguments)
             self.step_linger()
+
+    def step_fill_stderr(self, path):
+        """Writes to standard error until it takes no more, and notes that."""
+        while select.select([], [2], [], 0)[1]:
+            os.write(2, b"x" * 4096)
+        self.step_note(path, "stderr is full")
+
+    def step_leave_group(self):
+        """Leaves the process group it was started in."""
+        os.setsid()
+
+    def step_wait_at(self, gate):
+        """Waits until somebody opens this pipe to write."""
+        os.close(os.open(gate, os.O_RDONLY))
+
+    def step_dawdle(self, seconds):
+        """Takes its time."""
+        time.sleep(seconds)
 
     def step_linger(self):
         """Neither reads nor writes again, until it is ended."""

@@ -1,0 +1,122 @@
+//! Processes that a test started through others, and what they note.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+
+use crate::host::PATIENCE;
+
+/// A file in which servers note what they live through, each note a line.
+///
+/// A note `<who> <pid>` names a process. What is named and still runs is ended with the test.
+pub(crate) struct Notes {
+    dir: TempDir,
+}
+
+impl Notes {
+    pub(crate) fn new() -> Self {
+        Self { dir: TempDir::new().expect("a temporary directory") }
+    }
+
+    /// The file's path.
+    pub(crate) fn path(&self) -> PathBuf {
+        self.dir.path().join("notes")
+    }
+
+    /// What was noted so far; a line that is being written is left out.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        let text = fs::read_to_string(self.path()).unwrap_or_default();
+        let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+        whole.lines().map(str::to_owned).collect()
+    }
+
+    /// Waits for a note that starts so, and returns its rest.
+    #[track_caller]
+    pub(crate) fn wait_for(&self, start: &str) -> String {
+        let found = || self.lines().iter().find_map(|l| l.strip_prefix(start).map(str::to_owned));
+        until(&format!("a note {start:?}"), found)
+    }
+
+    /// The process that noted itself under this name.
+    #[track_caller]
+    pub(crate) fn process(&self, who: &str) -> Pid {
+        pid(&self.wait_for(&format!("{who} "))).expect("a process's number")
+    }
+}
+
+impl Drop for Notes {
+    fn drop(&mut self) {
+        let marker = self.dir.path().as_os_str().as_encoded_bytes();
+        let numbers = self.lines();
+        for pid in numbers.iter().filter_map(|l| l.split_once(' ')).filter_map(|(_, n)| pid(n)) {
+            // A number may have gone to somebody else; those of the test have its notes' path
+            // among their words or its steps.
+            let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            let is_ours = words.windows(8).any(|part| part == b"play.py\0")
+                || words.windows(marker.len()).any(|part| part == marker);
+            if is_ours && !is_gone(pid) {
+                let _ = kill_process(pid, Signal::KILL);
+            }
+        }
+    }
+}
+
+fn pid(text: &str) -> Option<Pid> {
+    text.trim().parse().ok().and_then(Pid::from_raw)
+}
+
+/// Asks again and again until there is an answer.
+#[track_caller]
+pub(crate) fn until<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
+    let end = Instant::now() + PATIENCE;
+    loop {
+        if let Some(answer) = ask() {
+            return answer;
+        }
+        assert!(Instant::now() < end, "{what} did not come within {PATIENCE:?}");
+        // Nothing tells of it, so it must be looked for.
+        thread::park_timeout(Duration::from_millis(2));
+    }
+}
+
+/// The fields of `/proc/<pid>/stat` behind the name, which may hold anything.
+fn stat(pid: Pid) -> Option<Vec<String>> {
+    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let (_, fields) = text.rsplit_once(')')?;
+    Some(fields.split_whitespace().map(str::to_owned).collect())
+}
+
+/// Whether a process has ended; one that nobody has collected yet has.
+pub(crate) fn is_gone(pid: Pid) -> bool {
+    stat(pid).is_none_or(|fields| fields[0] == "Z" || fields[0] == "X")
+}
+
+/// Waits for the end of a process that is no child of ours.
+#[track_caller]
+pub(crate) fn wait_until_gone(pid: Pid) {
+    until(&format!("the end of process {pid}"), || is_gone(pid).then_some(()));
+}
+
+/// The time a process has kept a processor busy, also after its end if nobody has collected it.
+pub(crate) fn busy(pid: Pid) -> Duration {
+    let fields = stat(pid).expect("the process has not been collected");
+    let ticks: u64 = fields[11..13].iter().map(|n| n.parse::<u64>().expect("a number")).sum();
+    // The kernel shows ticks of a hundredth of a second to programs, everywhere that Linux runs.
+    Duration::from_millis(ticks * 10)
+}
+
+/// A pipe by name, that a played server can be kept waiting with.
+pub(crate) fn make_gate(path: &Path) {
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+    mknodat(CWD, path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("it can be made");
+}
+
+/// Lets the server go on that waits at this gate.
+pub(crate) fn open_gate(path: &Path) {
+    // Opening waits for the other side.
+    drop(File::options().write(true).open(path).expect("the gate is there"));
+}
