@@ -15,7 +15,7 @@ mod writer;
 pub use child::ChildServer;
 pub use framing::Framer;
 pub use reader::LineReader;
-pub use signals::termination;
+pub use signals::{outlive_file_limit, termination};
 pub use stderr::Stderr;
 pub use stdio::Stdio;
 pub use writer::LineWriter;

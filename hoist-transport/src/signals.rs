@@ -1,4 +1,4 @@
-//! The signals that ask the process to end.
+//! The signals that ask the process to end, and one that must not end it.
 
 use std::io;
 
@@ -60,4 +60,33 @@ pub fn termination() -> io::Result<impl Future<Output = ()> + Send + 'static> {
     Ok(async move {
         let _ = ctrl_c.recv().await;
     })
+}
+
+/// From now on, a write past the limit on the size of files (`ulimit -f`) fails, as one to a full
+/// disk does, in place of ending the process by SIGXFSZ. Processes started later are not affected.
+///
+/// # Errors
+///
+/// When the signal cannot be caught.
+///
+/// # Panics
+///
+/// Outside a tokio runtime that drives I/O.
+#[cfg(unix)]
+pub fn outlive_file_limit() -> io::Result<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    // A signal that is caught is as good as ignored, and unlike an ignored one it is not handed
+    // on to the child. It stays caught when the stream of its arrivals is dropped.
+    let kind = SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw());
+    signal(kind).map(drop)
+}
+
+/// There is no such limit here.
+///
+/// # Errors
+///
+/// Never.
+#[cfg(not(unix))]
+pub fn outlive_file_limit() -> io::Result<()> {
+    Ok(())
 }
