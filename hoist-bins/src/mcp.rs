@@ -1,6 +1,7 @@
 //! `hoist-mcp`: the proxy, wired up from its options.
 
 use std::ffi::OsString;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -70,6 +71,8 @@ fn serve(
     let report = runtime.block_on(async {
         // Before anything is started, so that no signal is lost.
         let shutdown = hoist_transport::termination()?;
+        // The log is not worth the session.
+        hoist_transport::outlive_file_limit()?;
         let proxy = proxy(options, surroundings, layers, stderr);
         Ok::<Report, Box<dyn std::error::Error>>(proxy.run(shutdown).await?)
     })?;
@@ -107,10 +110,14 @@ fn proxy(
 }
 
 fn recorder(options: McpOptions, surroundings: &Surroundings, stderr: &Arc<Stderr>) -> RecordLayer {
-    let stderr = Arc::clone(stderr);
-    let mut record = RecordOptions::new(options.record.unwrap_or_default())
+    let dir = options.record.unwrap_or_default();
+    // Whoever reads where the log is may be in another directory.
+    let dir = std::path::absolute(&dir).unwrap_or(dir);
+    let (opened, closed) = (Arc::clone(stderr), Arc::clone(stderr));
+    let mut record = RecordOptions::new(dir)
         .server_command(options.command)
-        .on_open(move |path| stderr.say(&format!("recording to {}", path.display())));
+        .on_open(move |path| opened.say(&format!("recording to {}", path.display())))
+        .on_close(move |path, report| say_lost(&closed, path, report));
     if let Some(domain) = options.domain {
         record = record.domain(domain);
     }
@@ -127,6 +134,17 @@ fn recorder(options: McpOptions, surroundings: &Surroundings, stderr: &Arc<Stder
         record = record.retain_days(days);
     }
     RecordLayer::new(record)
+}
+
+/// Says how much of a session is missing from its log.
+fn say_lost(stderr: &Stderr, path: &Path, report: &hoist_trace::Report) {
+    let lines = match report.lines_lost {
+        0 => return,
+        1 => "1 line was".to_owned(),
+        lines => format!("{lines} lines were"),
+    };
+    let bytes = report.bytes_lost;
+    stderr.say(&format!("{lines} not recorded ({bytes} bytes); the log is {}", path.display()));
 }
 
 /// The host session unless it is named: the host's process, which every server it starts shares.
