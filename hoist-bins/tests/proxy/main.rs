@@ -7,6 +7,7 @@ mod acting;
 mod content;
 mod framing;
 mod host;
+#[cfg(target_os = "linux")]
 mod lifecycle;
 mod log;
 mod long_lines;
@@ -15,4 +16,5 @@ mod play;
 mod processes;
 mod protocol;
 mod real_servers;
+mod recording;
 mod ways;
