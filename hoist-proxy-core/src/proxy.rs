@@ -238,7 +238,8 @@ impl<U: Upstream> Parts<U> {
 /// Tells the layers, outermost first, that the session is over.
 async fn finish(core: &Core, finish: Finish) {
     for link in &core.chain {
-        let finishing = std::panic::AssertUnwindSafe(link.interceptor.finish(finish));
+        let finishing =
+            std::panic::AssertUnwindSafe(async { link.interceptor.finish(finish).await });
         if finishing.catch_unwind().await.is_err() {
             tracing::error!("layer {} panicked while it finished", link.name);
         }

@@ -263,6 +263,11 @@ impl<'a> Pump<'a> {
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         self.poll_shutdown(cx);
+        if self.is_shut_down() && self.is_late(cx) && !self.to_host.has_room(cx) {
+            // A host that does not read would keep the server's last lines, and with them its end,
+            // from being read.
+            self.to_host.dead = true;
+        }
         loop {
             let mut progress = self.drain(cx);
             progress |= self.read(cx, Direction::ToServer);
@@ -295,6 +300,10 @@ impl<'a> Pump<'a> {
     fn start_deadline(&mut self) {
         let grace = self.end_grace;
         self.deadline.get_or_insert_with(|| Box::pin(tokio::time::sleep(grace)));
+    }
+
+    fn is_late(&mut self, cx: &mut Context<'_>) -> bool {
+        self.deadline.as_mut().is_some_and(|d| d.as_mut().poll(cx).is_ready())
     }
 
     /// Polls the exchanges that can go on, and moves what came of them towards the wires.
@@ -523,7 +532,7 @@ impl<'a> Pump<'a> {
         if self.from_server.open {
             return Poll::Pending;
         }
-        let late = self.deadline.as_mut().is_some_and(|d| d.as_mut().poll(cx).is_ready());
+        let late = self.is_late(cx);
         if !self.work.is_empty() && !late {
             return Poll::Pending;
         }

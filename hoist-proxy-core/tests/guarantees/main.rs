@@ -5,8 +5,10 @@
 
 mod ask_host;
 mod batches;
+mod bounded_memory;
 mod byte_exact;
 mod cancel;
+mod ending;
 mod ids;
 mod in_order;
 mod never_stuck;
