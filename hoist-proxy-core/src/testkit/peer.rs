@@ -37,11 +37,11 @@ impl Peer {
     /// When the peer has closed, or the proxy does not take the line.
     pub async fn send_line(&mut self, line: Line) {
         let room = std::future::poll_fn(|cx| self.to_proxy.poll_room(cx));
-        match tokio::time::timeout(PATIENCE, room).await {
-            Ok(Ok(())) => self.to_proxy.write(line),
-            Ok(Err(_)) => panic!("the proxy reads no more from the {}", self.name),
-            Err(_) => panic!("the proxy does not read from the {}", self.name),
-        }
+        let Ok(room) = tokio::time::timeout(PATIENCE, room).await else {
+            panic!("the proxy does not read from the {}", self.name);
+        };
+        assert!(room.is_ok(), "the proxy reads no more from the {}", self.name);
+        self.to_proxy.write(line);
     }
 
     /// Tries to send a line at once; false when the proxy has no room for it.
@@ -59,15 +59,17 @@ impl Peer {
     ///
     /// When nothing comes.
     pub async fn receive_line(&mut self) -> Option<Line> {
-        match tokio::time::timeout(
-            PATIENCE,
-            std::future::poll_fn(|cx| self.from_proxy.poll_read(cx)),
-        )
-        .await
-        {
-            Ok(line) => line,
-            Err(_) => panic!("the {} was sent nothing", self.name),
-        }
+        let read = std::future::poll_fn(|cx| self.from_proxy.poll_read(cx));
+        let Ok(line) = tokio::time::timeout(PATIENCE, read).await else {
+            panic!("the {} was sent nothing", self.name);
+        };
+        line
+    }
+
+    /// The body of the next line from the proxy, when one has come already.
+    pub fn try_receive(&mut self) -> Option<String> {
+        let line = self.from_proxy.try_read()?;
+        Some(String::from_utf8_lossy(line.body()).into_owned())
     }
 
     /// The body of the next line from the proxy.
