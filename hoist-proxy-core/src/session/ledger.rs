@@ -24,8 +24,13 @@ pub(crate) enum Answered<W> {
     Pass,
 }
 
+/// At most this many requests that were answered without the server, or without the host, are
+/// remembered for their late answers: most are cancelled, and then none comes.
+const MAX_ABANDONED: usize = 1024;
+
 /// The requests in flight, both ways.
 #[derive(Debug)]
+#[cfg_attr(test, derive(Clone))]
 pub(crate) struct Ledger<W> {
     to_server: Table<W>,
     to_host: Table<W>,
@@ -36,13 +41,17 @@ pub(crate) struct Ledger<W> {
 }
 
 #[derive(Debug)]
+#[cfg_attr(test, derive(Clone))]
 struct Table<W> {
     /// Per id, in the order the requests were read or made.
     entries: HashMap<RequestId, VecDeque<Entry<W>>>,
     ordinary: usize,
+    /// Oldest first; some may be over.
+    abandoned: VecDeque<(RequestId, u64)>,
 }
 
 #[derive(Debug)]
+#[cfg_attr(test, derive(Clone))]
 struct Entry<W> {
     /// Tells entries of one id apart.
     serial: u64,
@@ -50,6 +59,7 @@ struct Entry<W> {
 }
 
 #[derive(Debug)]
+#[cfg_attr(test, derive(Clone))]
 enum EntryState<W> {
     /// Read, and passed on with nobody in the proxy waiting.
     Ordinary,
@@ -74,7 +84,7 @@ impl<W> Default for Ledger<W> {
 
 impl<W> Default for Table<W> {
     fn default() -> Self {
-        Self { entries: HashMap::new(), ordinary: 0 }
+        Self { entries: HashMap::new(), ordinary: 0, abandoned: VecDeque::new() }
     }
 }
 
@@ -188,10 +198,15 @@ impl<W> Ledger<W> {
             return;
         }
         let table = self.table(direction);
-        if let Some(entries) = table.entries.get_mut(id) {
-            for entry in entries.iter_mut().filter(|e| e.serial == serial) {
-                entry.state = EntryState::Abandoned;
-            }
+        let entries = table.entries.get_mut(id);
+        let entry = entries.and_then(|entries| entries.iter_mut().find(|e| e.serial == serial));
+        let Some(entry) = entry else { return };
+        entry.state = EntryState::Abandoned;
+        table.abandoned.push_back((id.detached(), serial));
+        if table.abandoned.len() > MAX_ABANDONED
+            && let Some((id, serial)) = table.abandoned.pop_front()
+        {
+            table.remove(&id, |e| e.serial == serial && matches!(e.state, EntryState::Abandoned));
         }
     }
 
@@ -209,7 +224,7 @@ impl<W> Ledger<W> {
 
     /// The peer uses an id anew: what was abandoned under it is over.
     pub(crate) fn reuse(&mut self, direction: Direction, id: &RequestId) {
-        self.table(direction).remove(id, |e| matches!(e.state, EntryState::Abandoned));
+        while self.table(direction).remove(id, |e| matches!(e.state, EntryState::Abandoned)) {}
     }
 
     /// The party requests go to is gone: returns everybody who waits, oldest first.
@@ -250,3 +265,6 @@ impl<W> Table<W> {
         true
     }
 }
+
+#[cfg(test)]
+mod tests;
