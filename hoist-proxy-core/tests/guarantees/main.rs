@@ -3,6 +3,8 @@
 //! The layers here really act, and every test that has one says how often it ran: a guarantee that
 //! holds because nothing happened is none.
 
+#![expect(clippy::unwrap_used, reason = "in a test a panic is the report")]
+
 mod ask_host;
 mod batches;
 mod bounded_memory;
@@ -11,6 +13,7 @@ mod cancel;
 mod ending;
 mod ids;
 mod in_order;
+mod interleavings;
 mod never_stuck;
 mod no_differential;
 mod observe;
