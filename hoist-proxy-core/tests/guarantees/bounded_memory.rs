@@ -36,7 +36,7 @@ async fn a_request_over_the_limit_is_answered_with_an_error() {
     for (line, id) in [
         (call("\"a\\u0062\""), "\"a\\u0062\""),
         (ping(1.5), "1.5"),
-        (format!(r#"{{"params":{{"id":9}},"method":"x","id":7,"p":{{"id":8}}}}"#), "7"),
+        (r#"{"params":{"id":9},"method":"x","id":7,"p":{"id":8}}"#.to_owned(), "7"),
     ] {
         session.host.send(&padded(&line)).await;
         is_too_long(&session.host.receive().await, id);

@@ -92,7 +92,7 @@ fn check_same(out: &[Vec<u8>], wire: &[Vec<u8>]) {
     assert_eq!(out.len(), wire.len());
     for (got, want) in out.iter().zip(wire) {
         let (got, want) = (String::from_utf8_lossy(got), String::from_utf8_lossy(want));
-        assert!(got == want, "{:.200?} became {:.200?}", want, got);
+        assert!(got == want, "{want:.200?} became {got:.200?}");
     }
 }
 

@@ -157,7 +157,7 @@ async fn a_layer_that_panics_while_it_is_dropped_breaks_nothing_else() {
     cancelled.end().await;
     // ... when it is done, ...
     let layer = act("bomb", |request, next| {
-        struct Done<F>(F, Option<Bomb>);
+        struct Done<F>(F, Bomb);
         impl<F: Future + Unpin> Future for Done<F> {
             type Output = F::Output;
             fn poll(
@@ -167,7 +167,7 @@ async fn a_layer_that_panics_while_it_is_dropped_breaks_nothing_else() {
                 std::pin::Pin::new(&mut self.0).poll(cx)
             }
         }
-        Box::pin(Done(next.run(request), Some(Bomb)))
+        Box::pin(Done(next.run(request), Bomb))
     });
     check_passed(&layer).await;
     // ... and at the end of the session.
@@ -437,21 +437,21 @@ async fn an_exchange_held_by_two_layers_counts_once() {
 
 /// A server that does one thing at a time and answers each request before it reads the next.
 async fn serve(mut server: testkit::Peer) -> usize {
-    let mut served = 0;
+    let mut count = 0;
     while let Some(line) = server.receive_line().await {
         let line = String::from_utf8(line.body().to_vec()).unwrap();
         if raw(&line).get("id").is_some() {
             server.send(&answer(id_of(&line))).await;
-            served += 1;
+            count += 1;
         }
     }
-    served
+    count
 }
 
 /// Runs calls against such a server; gives back how many requests it served.
 async fn drive(capacity: usize, calls: usize, layers: Vec<Box<dyn Layer>>) -> usize {
     let Stoppable { mut host, server, stop, running } = Stoppable::start(layers, capacity);
-    let serving = tokio::spawn(serve(server));
+    let serve = tokio::spawn(serve(server));
     host.send(r#"{"jsonrpc":"2.0","id":"i","method":"initialize","params":{}}"#).await;
     assert_eq!(id_of(&host.receive().await), "\"i\"");
     host.send(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
@@ -473,11 +473,11 @@ async fn drive(capacity: usize, calls: usize, layers: Vec<Box<dyn Layer>>) -> us
         got += 1;
     }
     host.close();
-    let served = serving.await.unwrap();
+    let count = serve.await.unwrap();
     host.expect_end().await;
     running.await.unwrap().unwrap();
     drop(stop);
-    served
+    count
 }
 
 #[tokio::test(start_paused = true)]

@@ -81,8 +81,8 @@ async fn lookups_made_at_once_are_seen_before_their_answers() {
         session.server.send(&answer(format!("\"hoist-{n}\""))).await;
     }
     session.host.receive().await;
-    use Side::{Client, Proxy, Server};
-    assert_eq!(log.sides()[before..], [Client, Server, Proxy, Proxy, Server, Server, Proxy]);
+    let (client, server, proxy) = (Side::Client, Side::Server, Side::Proxy);
+    assert_eq!(log.sides()[before..], [client, server, proxy, proxy, server, server, proxy]);
     assert_eq!(layer.ran.count(), 1);
     session.end().await;
 }

@@ -255,9 +255,12 @@ pub(crate) fn holds_request(gate: &Gate) -> Act {
     })
 }
 
-/// An observer: what crossed, with its side and who made it.
+/// What crossed: its side, who made it, and its body.
+type Entry = (Side, Option<String>, String);
+
+/// An observer.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Log(Arc<Mutex<Vec<(Side, Option<String>, String)>>>);
+pub(crate) struct Log(Arc<Mutex<Vec<Entry>>>);
 
 impl Log {
     pub(crate) fn layer(&self) -> Box<dyn Layer> {
@@ -265,7 +268,7 @@ impl Log {
         Box::new(layer_fn(move |_session| Ok(Box::new(log.clone()))))
     }
 
-    pub(crate) fn entries(&self) -> Vec<(Side, Option<String>, String)> {
+    pub(crate) fn entries(&self) -> Vec<Entry> {
         self.0.lock().unwrap().clone()
     }
 
@@ -275,7 +278,7 @@ impl Log {
 
     /// Side, maker and body, for comparison.
     pub(crate) fn lines(&self) -> Vec<String> {
-        let line = |(side, by, body): (Side, Option<String>, String)| match by {
+        let line = |(side, by, body): Entry| match by {
             Some(by) => format!("{side:?} {by} {body}"),
             None => format!("{side:?} {body}"),
         };
