@@ -10,6 +10,7 @@ mod batches;
 mod bounded_memory;
 mod byte_exact;
 mod cancel;
+mod cut_through;
 mod ending;
 mod ids;
 mod in_order;
