@@ -451,7 +451,8 @@ impl<'a> Exchange<'a> {
     ///
     /// In the legacy era this is a request to the host with an id `hoist-<n>`, whose answer the
     /// server never sees. In the modern era the exchange is answered with an `input_required`
-    /// result, and goes on when the host retries it with the answer.
+    /// result, and goes on when the host retries it with the answer. When nobody waits for the
+    /// answer any more, a legacy host is told so.
     ///
     /// # Errors
     ///

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use tokio::sync::oneshot;
 
-use super::core::{Core, ExchangeState, Retry};
+use super::core::{Core, Retry};
+use super::exchange_state::ExchangeState;
 use super::send::{cancelled_line, own_line};
 use crate::era::{host_capability, names};
 use crate::{Direction, Era, Error, RawJson, RequestId, Response};

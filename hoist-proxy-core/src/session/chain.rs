@@ -8,7 +8,8 @@ use std::task::{Context, Poll, Waker};
 use futures::future::BoxFuture;
 use tokio::time::{Instant, Sleep};
 
-use super::core::{Core, ExchangeState, Link};
+use super::core::{Core, Link};
+use super::exchange_state::ExchangeState;
 use super::hold::HoldClock;
 use super::send::send;
 use crate::{Breakage, Error, Next, Request, Response, WhenBroken};

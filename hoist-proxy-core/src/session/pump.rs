@@ -6,26 +6,19 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use bytes::Bytes;
 use futures::future::BoxFuture;
 use futures::stream::{FuturesUnordered, StreamExt};
 use tokio::time::{Instant, Sleep};
 
 use super::core::{Core, Leaving};
 use super::read::{Exchanges, Work};
-use crate::{
-    Body, Closing, Connection, Crossing, Direction, Ended, Frame, Framing, Line, Part, ReadLines,
-    Side, Terminator, WriteLines,
-};
+use super::sides::{Inlet, Outlet};
+use crate::{Body, Closing, Connection, Crossing, Direction, Ended, Frame, Framing, Part, Side};
 
 /// How many pieces are read from one side before the other has its turn.
 const BURST: usize = 128;
 /// The longest line that a passive session with an observer waits for before it passes it on.
 const CUT_THROUGH_BYTES: usize = 64 * 1024;
-/// How many bytes of its own lines a session writes to a side that has no room before it stops
-/// reading what gives rise to them.
-const MAX_OVERDRAFT_BYTES: usize = 16 * 1024 * 1024;
-
 /// What a session is run with.
 pub(crate) struct SessionSettings {
     /// How long the end of a session waits for layers that hold, and, after a shutdown, for a host
@@ -56,169 +49,6 @@ pub(crate) async fn run(
     match ended {
         Some(ended) => ended.await,
         None => Ended::default(),
-    }
-}
-
-/// The reading half of one side.
-struct Inlet {
-    reader: Box<dyn ReadLines>,
-    open: bool,
-    /// A line that is being passed on in parts.
-    partial: Partial,
-}
-
-impl Inlet {
-    fn new(reader: Box<dyn ReadLines>) -> Self {
-        Self { reader, open: true, partial: Partial::default() }
-    }
-}
-
-/// The writing half of one side.
-struct Outlet {
-    writer: Box<dyn WriteLines>,
-    /// Writing failed, or nobody reads: what would be written is dropped.
-    dead: bool,
-    closed: Option<Closing>,
-    dirty: bool,
-    /// Bytes of the proxy's own lines since the writer last had room.
-    overdraft_bytes: usize,
-    /// The last line had no end, since its sender went away in the middle of it.
-    unterminated: bool,
-}
-
-impl Outlet {
-    fn new(writer: Box<dyn WriteLines>) -> Self {
-        Self {
-            writer,
-            dead: false,
-            closed: None,
-            dirty: false,
-            overdraft_bytes: 0,
-            unterminated: false,
-        }
-    }
-
-    fn has_room(&mut self, cx: &mut Context<'_>) -> bool {
-        if self.dead || self.closed.is_some() {
-            return true;
-        }
-        match self.writer.poll_ready(cx) {
-            Poll::Ready(Ok(())) => {
-                self.overdraft_bytes = 0;
-                true
-            }
-            Poll::Ready(Err(error)) => {
-                self.failed(&error);
-                true
-            }
-            Poll::Pending => false,
-        }
-    }
-
-    fn is_overdrawn(&mut self, cx: &mut Context<'_>) -> bool {
-        self.overdraft_bytes > MAX_OVERDRAFT_BYTES && !self.has_room(cx)
-    }
-
-    /// A line of the proxy's own making, whether there is room or not.
-    fn overdraw(&mut self, line: Line) {
-        self.overdraft_bytes += line.wire().len();
-        self.send(line);
-    }
-
-    fn send(&mut self, line: Line) {
-        if !self.dead && self.closed.is_none() {
-            if self.unterminated {
-                // Or the two would be read as one.
-                self.writer.send(Line::from_wire(&b"\n"[..]));
-            }
-            self.unterminated = line.terminator() == Terminator::None;
-            self.writer.send(line);
-            self.dirty = true;
-        }
-    }
-
-    fn send_part(&mut self, part: Part) {
-        if !self.dead && self.closed.is_none() {
-            self.writer.send_part(part);
-            self.dirty = true;
-        }
-    }
-
-    fn flush(&mut self, cx: &mut Context<'_>) {
-        if self.dirty && !self.dead && self.closed.is_none() {
-            match self.writer.poll_flush(cx) {
-                Poll::Ready(Ok(())) => self.dirty = false,
-                Poll::Ready(Err(error)) => self.failed(&error),
-                Poll::Pending => {}
-            }
-        }
-    }
-
-    fn poll_close(&mut self, cx: &mut Context<'_>, closing: Closing) -> Poll<()> {
-        if self.closed == Some(closing) || self.closed == Some(Closing::Urgent) {
-            return Poll::Ready(());
-        }
-        match self.writer.poll_close(cx, closing) {
-            Poll::Ready(result) => {
-                if let Err(error) = result {
-                    self.failed(&error);
-                }
-                self.closed = Some(closing);
-                self.dirty = false;
-                Poll::Ready(())
-            }
-            Poll::Pending => Poll::Pending,
-        }
-    }
-
-    fn failed(&mut self, error: &std::io::Error) {
-        if !self.dead {
-            tracing::debug!("writing failed: {error}");
-        }
-        self.dead = true;
-        self.dirty = false;
-    }
-}
-
-/// The kept bytes of a line that is passed on in parts.
-#[derive(Default)]
-struct Partial {
-    chunks: Vec<Bytes>,
-    len_bytes: u64,
-    lost: bool,
-}
-
-impl Partial {
-    fn push(&mut self, bytes: &Bytes, max_bytes: usize) {
-        self.len_bytes += bytes.len() as u64;
-        if self.len_bytes > max_bytes as u64 {
-            self.lost = true;
-            self.chunks = Vec::new();
-        } else if !self.lost && !bytes.is_empty() {
-            self.chunks.push(bytes.clone());
-        }
-    }
-
-    /// Takes the terminator off the end; it may lie across two chunks.
-    fn cut_terminator(&mut self) -> Terminator {
-        let mut ends = self.chunks.iter().rev().flat_map(|c| c.iter().rev());
-        let terminator = match (ends.next(), ends.next()) {
-            (Some(b'\n'), Some(b'\r')) => Terminator::CrLf,
-            (Some(b'\n'), _) => Terminator::Lf,
-            _ => Terminator::None,
-        };
-        let mut left = terminator.len_bytes();
-        while left > 0
-            && let Some(last) = self.chunks.last_mut()
-        {
-            let cut = left.min(last.len());
-            last.truncate(last.len() - cut);
-            left -= cut;
-            if last.is_empty() {
-                self.chunks.pop();
-            }
-        }
-        terminator
     }
 }
 
@@ -558,29 +388,5 @@ fn side(direction: Direction) -> Side {
     match direction {
         Direction::ToServer => Side::Client,
         Direction::ToHost => Side::Server,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_terminator_is_cut_even_across_chunks() {
-        for (chunks, want, terminator) in [
-            (vec!["ab", "c\n"], "abc", Terminator::Lf),
-            (vec!["abc\r", "\n"], "abc", Terminator::CrLf),
-            (vec!["abc", "\r\n"], "abc", Terminator::CrLf),
-            (vec!["abc\r\n"], "abc", Terminator::CrLf),
-            (vec!["ab", "c"], "abc", Terminator::None),
-            (vec!["\n"], "", Terminator::Lf),
-        ] {
-            let mut partial = Partial::default();
-            for chunk in &chunks {
-                partial.push(&Bytes::from(*chunk), 100);
-            }
-            assert_eq!(partial.cut_terminator(), terminator, "{chunks:?}");
-            assert_eq!(partial.chunks.concat(), want.as_bytes(), "{chunks:?}");
-        }
     }
 }

@@ -3,19 +3,19 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use bytes::{BufMut, BytesMut};
 use futures::future::{AbortHandle, Abortable, BoxFuture, FutureExt};
 use tokio::time::Instant;
 
 use super::batch::Batch;
 use super::chain::proceed;
-use super::core::{Core, ExchangeState, Primary, Retry};
+use super::core::{Core, Retry};
+use super::elements::Unpacking;
+use super::exchange_state::{ExchangeState, Primary};
 use super::ledger::Answered;
 use super::unambiguous::{check_unambiguous, is_about_id, seems};
 use crate::era::names;
 use crate::exchange::ENGINE;
-use crate::json::{ScannedKind, elements};
-use crate::line::without_bom;
+use crate::json::ScannedKind;
 use crate::{
     Ambiguity, Body, Crossing, Direction, Era, Error, Kind, Line, Message, Request, RequestId,
     Response, Side, TooLong, wire_error,
@@ -39,26 +39,19 @@ struct Active {
 
 /// Where an answer goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Reply {
+pub(super) enum Reply {
     /// Out, as a line of its own.
     Line,
     /// Into the answer to a batch.
     Batch { batch: u64, index: usize },
 }
 
-/// A batch whose elements cross one after the other.
-struct Unpacking {
-    direction: Direction,
-    batch: u64,
-    lines: std::vec::IntoIter<Line>,
-}
-
 /// The exchanges in flight, and what decides about lines.
 pub(crate) struct Exchanges<'a> {
-    core: &'a Core,
+    pub(super) core: &'a Core,
     active: HashMap<u64, Active>,
-    batches: HashMap<u64, Batch>,
-    unpacking: Option<Unpacking>,
+    pub(super) batches: HashMap<u64, Batch>,
+    pub(super) unpacking: Option<Unpacking>,
     started: Vec<Work<'a>>,
     /// A time that stands in where nobody looks at times.
     pub(crate) epoch: Instant,
@@ -98,7 +91,7 @@ impl<'a> Exchanges<'a> {
         }
     }
 
-    fn message(
+    pub(super) fn message(
         &mut self,
         direction: Direction,
         line: &Line,
@@ -124,7 +117,7 @@ impl<'a> Exchanges<'a> {
     }
 
     /// A host's message that can be read in two ways goes no further.
-    fn refuse(&mut self, line: &Line, ambiguity: Ambiguity, reply: Reply) {
+    pub(super) fn refuse(&mut self, line: &Line, ambiguity: Ambiguity, reply: Reply) {
         tracing::warn!("refused a message of the host's: {ambiguity}");
         let seems = seems(line);
         let (kind, id) = match seems.kind {
@@ -372,98 +365,6 @@ impl<'a> Exchanges<'a> {
         }
     }
 
-    /// A batch: with a layer that acts, every element crosses on its own.
-    fn array(&mut self, direction: Direction, line: &Line) {
-        let body = line.body_bytes();
-        let text = body.slice_ref(without_bom(body.trim_ascii_start()));
-        if serde_json::from_slice::<&serde_json::value::RawValue>(&text).is_err() {
-            if self.core.strict && direction == Direction::ToServer {
-                return self.refuse(line, Ambiguity::NotJson, Reply::Line);
-            }
-            return self.forward(direction, line.clone());
-        }
-        let lines: Vec<Line> = elements(&text).map(|span| element_line(&text[span])).collect();
-        let concerns_layers = match direction {
-            Direction::ToServer => !lines.is_empty(),
-            Direction::ToHost => lines.iter().any(|l| self.concerns_layers(direction, l)),
-        };
-        if !concerns_layers {
-            for element in &lines {
-                self.ordinary_answer(direction, element);
-            }
-            return self.forward(direction, line.clone());
-        }
-        let batch = self.core.next_serial();
-        self.batches.insert(batch, Batch::default());
-        self.unpacking = Some(Unpacking { direction, batch, lines: lines.into_iter() });
-    }
-
-    /// Takes the next element of the batch that was read last; false when there is none. Between
-    /// two of them what the first one started has its turn, as between two lines.
-    pub(crate) fn next_element(&mut self) -> bool {
-        let Some(Unpacking { direction, batch, lines }) = &mut self.unpacking else {
-            return false;
-        };
-        let (direction, batch) = (*direction, *batch);
-        if let Some(line) = lines.next() {
-            self.element(direction, batch, &line);
-            return true;
-        }
-        self.unpacking = None;
-        if let Some(batch) = self.batches.get_mut(&batch) {
-            batch.all_read();
-        }
-        self.batch_done(direction.reverse(), batch);
-        true
-    }
-
-    fn element(&mut self, direction: Direction, batch: u64, line: &Line) {
-        let parsed = Message::parse(line);
-        let is_object = line.body().starts_with(b"{");
-        let wants_answer = direction == Direction::ToServer
-            && match &parsed {
-                Ok(message) => message.kind() == Kind::Request,
-                Err(_) if self.core.strict || !is_object => true,
-                Err(_) => seems(line).kind == ScannedKind::Request,
-            };
-        let reply = if wants_answer {
-            let index = self.batches.get_mut(&batch).map_or(0, Batch::add);
-            Reply::Batch { batch, index }
-        } else {
-            Reply::Line
-        };
-        match parsed {
-            // No message at all: JSON-RPC wants an error in its place.
-            Err(ambiguity) if wants_answer && !is_object => {
-                self.refuse(line, ambiguity, reply);
-            }
-            parsed => self.message(direction, line, parsed, reply),
-        }
-    }
-
-    /// Whether an element of a server's batch is more than passed on.
-    fn concerns_layers(&self, direction: Direction, line: &Line) -> bool {
-        let awaited = |id: &RequestId| self.core.state().ledger.is_awaited(direction.reverse(), id);
-        let Ok(message) = Message::parse(line) else {
-            let seems = seems(line);
-            return seems.kind == ScannedKind::Response && seems.id.as_ref().is_some_and(awaited);
-        };
-        match (message.kind(), message.id(), message.method()) {
-            (Kind::Response, Some(id), _) => awaited(id),
-            (Kind::Request, _, Some(method)) => self.core.acts_on(direction, method),
-            _ => true,
-        }
-    }
-
-    /// An element of a batch that goes on whole may answer a request nobody here waits for.
-    fn ordinary_answer(&mut self, direction: Direction, line: &Line) {
-        let seems = seems(line);
-        if let (ScannedKind::Response, Some(id)) = (seems.kind, &seems.id) {
-            let answered = self.core.state().ledger.answered(direction.reverse(), id);
-            debug_assert!(!matches!(answered, Answered::Deliver(_)), "nobody waits for it");
-        }
-    }
-
     /// An exchange came to its end.
     pub(crate) fn finish(&mut self, done: Done) {
         let Some(active) = self.active.remove(&done.number) else { return };
@@ -520,7 +421,7 @@ impl<'a> Exchanges<'a> {
         }
     }
 
-    fn batch_done(&mut self, direction: Direction, number: u64) {
+    pub(super) fn batch_done(&mut self, direction: Direction, number: u64) {
         if self.batches.get(&number).is_some_and(Batch::is_done)
             && let Some(line) = self.batches.remove(&number).and_then(Batch::into_line)
         {
@@ -528,7 +429,7 @@ impl<'a> Exchanges<'a> {
         }
     }
 
-    fn forward(&mut self, direction: Direction, line: Line) {
+    pub(super) fn forward(&mut self, direction: Direction, line: Line) {
         let mut state = self.core.state();
         state.handshake.forwarded_any |= direction == Direction::ToServer;
         state.push(direction, line);
@@ -614,12 +515,4 @@ fn side(direction: Direction) -> Side {
 fn error_line(error: &Error, id: &RequestId) -> Line {
     let (code, message) = wire_error(error);
     Response::error(code, &message).into_line(id, Era::Legacy).0
-}
-
-/// An element of a batch as the line it would have been on its own.
-fn element_line(element: &[u8]) -> Line {
-    let mut wire = BytesMut::with_capacity(element.len() + 1);
-    wire.put_slice(element);
-    wire.put_u8(b'\n');
-    Line::from_wire(wire.freeze())
 }

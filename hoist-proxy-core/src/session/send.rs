@@ -5,7 +5,8 @@ use std::task::Poll;
 
 use tokio::sync::oneshot;
 
-use super::core::{Core, ExchangeState, Primary, State};
+use super::core::{Core, State};
+use super::exchange_state::{ExchangeState, Primary};
 use crate::era::names;
 use crate::exchange::{ENGINE, Source};
 use crate::json::{message_set, object_remove, object_set};
