@@ -116,8 +116,8 @@ async fn an_observer_sees_a_long_line_whole_though_it_passes_in_parts() {
         part("\n", true),
     ];
     let (wire, asked) = serve(frames, vec![log.layer()]).await;
-    let long = format!("{}{}\n", "x".repeat(1000), "y".repeat(1000));
-    assert_eq!(String::from_utf8(wire).unwrap(), format!("{{\"a\":1}}\r\nshort\n{long}"));
+    let lost = format!("{}{}\n", "x".repeat(1000), "y".repeat(1000));
+    assert_eq!(String::from_utf8(wire).unwrap(), format!("{{\"a\":1}}\r\nshort\n{lost}"));
     assert_eq!(log.lines(), ["Client {\"a\":1}", "Client short", "Client lost"]);
     assert!(asked.iter().all(|a| a.starts_with("CutThrough")), "{asked:?}");
 }

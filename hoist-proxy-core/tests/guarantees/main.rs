@@ -6,6 +6,7 @@
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the report")]
 
 mod ask_host;
+mod backpressure;
 mod batches;
 mod bounded_memory;
 mod byte_exact;
