@@ -2,7 +2,7 @@
 //! it, and no order of slowness deadlocks.
 
 use hoist_proxy_core::json::object_set;
-use hoist_proxy_core::{Layer, testkit};
+use hoist_proxy_core::{Layer, Response, testkit};
 
 use crate::util::{
     Stoppable, act, answer, call, cross, id_of, looks_up, lookup, note, passes, ping, raw,
@@ -134,4 +134,28 @@ async fn a_server_that_does_not_read_holds_its_host_back_and_goes_on() {
         host.expect(&answer(n)).await;
     }
     assert_eq!(layer.ran.count(), sent);
+}
+
+#[tokio::test(start_paused = true)]
+async fn answers_the_proxy_gives_hold_a_host_back_that_does_not_read_them() {
+    let layer = act("refuses", |_request, _next| {
+        Box::pin(async { Ok(Response::error(-1, &"x".repeat(1 << 20))) })
+    });
+    let Stoppable { mut host, mut server, stop: _stop, .. } =
+        Stoppable::start(vec![layer.layer()], 1);
+    let mut sent = 0;
+    loop {
+        server.expect_nothing().await;
+        if !host.try_send(&call(sent)) {
+            break;
+        }
+        sent += 1;
+        assert!(sent < 100, "nothing holds the host back");
+    }
+    for n in 0..sent {
+        assert_eq!(id_of(&host.receive().await), n.to_string());
+    }
+    host.send(&call(sent)).await;
+    assert_eq!(id_of(&host.receive().await), sent.to_string());
+    assert_eq!(layer.ran.count(), sent + 1);
 }

@@ -270,3 +270,32 @@ async fn a_server_cancels_its_own_requests_the_same_way() {
     assert_eq!(layer.ran.count(), 1);
     session.end().await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_cancelled_request_leaves_its_id_to_others() {
+    let gate = Gate::new();
+    let layer = act("holds", {
+        let gate = gate.clone();
+        move |request, next| {
+            let gate = gate.clone();
+            Box::pin(async move {
+                if request.id().is_some_and(|id| id.raw() == "\"hoist-1\"") {
+                    gate.pass().await;
+                }
+                next.run(lookup(0)).await?;
+                next.run(request).await
+            })
+        }
+    });
+    let mut session = session(&[&layer]);
+    handshake(&mut session).await;
+    session.host.send(&call("\"hoist-1\"")).await;
+    session.server.expect_nothing().await;
+    session.host.send(&cancel("\"hoist-1\"")).await;
+    session.host.send(&call(1)).await;
+    assert_eq!(id_of(&crate::util::answer_own(&mut session.server).await), "\"hoist-1\"");
+    session.server.expect(&call(1)).await;
+    cross(&mut session.server, &mut session.host, &answer(1)).await;
+    assert_eq!(layer.ran.count(), 2);
+    session.end().await;
+}

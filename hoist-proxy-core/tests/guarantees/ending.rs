@@ -247,3 +247,30 @@ async fn a_lookup_that_is_never_answered_ends_with_its_server() {
     session.host.expect_end().await;
     assert_eq!(layer.ran.count(), 1);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_layer_that_holds_may_still_ask_the_server_after_the_hosts_end() {
+    let gate = Gate::new();
+    let opens = gate.clone();
+    let layer = act("looks-up", move |request, next| {
+        let gate = gate.clone();
+        Box::pin(async move {
+            let answer = next.run(request).await?;
+            gate.pass().await;
+            next.run(lookup(0)).await?;
+            Ok(answer)
+        })
+    });
+    let mut session = session(&[&layer]);
+    handshake(&mut session).await;
+    cross(&mut session.host, &mut session.server, &call(1)).await;
+    session.server.send(&answer(1)).await;
+    session.host.expect_nothing().await;
+    session.host.close();
+    session.server.expect_nothing().await;
+    opens.open();
+    answer_own(&mut session.server).await;
+    session.host.expect(&answer(1)).await;
+    assert_eq!(layer.ran.count(), 1);
+    session.end().await;
+}

@@ -259,3 +259,24 @@ async fn a_server_that_uses_hoist_ids_for_its_own_requests_is_answered() {
     assert_eq!((layer.ran.count(), both.ran.count()), (1, 1));
     session.end().await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_id_whose_first_request_a_layer_answered_itself_is_free_again() {
+    let layer = act("hasty", |request, next| {
+        Box::pin(async move {
+            let mut run = next.run(request);
+            crate::util::let_leave(&mut run).await;
+            Ok(hoist_proxy_core::Response::error(-1, "too slow"))
+        })
+    });
+    let mut session = session(&[&layer]);
+    session.host.send(&call(1)).await;
+    session.host.receive().await;
+    session.server.expect(&call(1)).await;
+    session.server.expect(&cancel(1)).await;
+    // The server heeds the cancellation and answers only what comes later.
+    cross(&mut session.host, &mut session.server, &ping(1)).await;
+    cross(&mut session.server, &mut session.host, &answer(1)).await;
+    assert_eq!(layer.ran.count(), 1);
+    session.end().await;
+}

@@ -2,6 +2,7 @@
 
 use std::task::Poll;
 
+use futures::stream::{FuturesUnordered, StreamExt};
 use hoist_proxy_core::testkit;
 
 use crate::util::{
@@ -195,5 +196,29 @@ async fn lookups_leave_before_the_request_they_precede() {
     session.server.expect(&call(1)).await;
     cross(&mut session.server, &mut session.host, &answer(1)).await;
     assert_eq!(layer.ran.count(), 1);
+    session.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_layer_that_runs_the_call_in_a_set_of_its_own_keeps_the_order() {
+    let layer = act("set", |request, next| {
+        Box::pin(async move {
+            let mut set: FuturesUnordered<_> = [next.run(request)].into_iter().collect();
+            set.next().await.expect("one future is in it")
+        })
+    });
+    let mut session = session(&[&layer]);
+    for n in 0..50 {
+        cross(&mut session.host, &mut session.server, &call(n)).await;
+    }
+    for n in 0..50 {
+        session.server.send(&answer(n)).await;
+        session.server.send(&note(n)).await;
+    }
+    for n in 0..50 {
+        session.host.expect(&answer(n)).await;
+        session.host.expect(&note(n)).await;
+    }
+    assert_eq!(layer.ran.count(), 50);
     session.end().await;
 }

@@ -211,6 +211,15 @@ pub(crate) fn hangs_after() -> Act {
     })
 }
 
+/// Lets a request leave, and does not wait for its answer.
+pub(crate) async fn let_leave(run: &mut BoxFuture<'_, Result<Response, Error>>) {
+    std::future::poll_fn(|cx| {
+        assert!(run.as_mut().poll(cx).is_pending());
+        std::task::Poll::Ready(())
+    })
+    .await;
+}
+
 /// What a test opens and closes to let layers go on.
 #[derive(Debug, Clone)]
 pub(crate) struct Gate(tokio::sync::watch::Sender<bool>);
