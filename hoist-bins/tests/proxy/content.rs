@@ -144,10 +144,10 @@ fn cursors_are_opaque() {
 }
 
 #[test]
-fn keys_keep_their_order_and_repetitions_and_nesting_its_depth() {
+fn keys_keep_their_order_an_answer_its_repetitions_and_nesting_its_depth() {
     let deep = format!("{}{}", "[".repeat(500), "]".repeat(500));
     let call = format!(
-        r#" {{ "params" : {{"arguments":{{"b":1,"a":2,"b":{deep}}}}} , "method":"tools/call", "id" : 1, "jsonrpc":"2.0"}} "#
+        r#" {{ "params" : {{"arguments":{{"b":1,"a":2,"c":{deep}}}}} , "method":"tools/call", "id" : 1, "jsonrpc":"2.0"}} "#
     );
     let answer = format!(r#"{{"result":{{"a":{deep},"a":1}},"x":[],"id":1 ,"jsonrpc":"2.0"}}"#);
     cross(&[(&call, &answer)]);
