@@ -88,10 +88,15 @@ impl Words {
 
     fn redact(&mut self, word: &str) -> String {
         let expected = std::mem::replace(&mut self.expect, Expect::Anything);
-        // `--token --api-key x`: the second is no value, or x would stay.
         let is_secret_flag = word.starts_with('-') && is_secret_name(option_name(word));
         match expected {
-            Expect::Secret if !is_secret_flag => {
+            // `--token --api-key x`, or a value that starts with a dash and reads like a flag:
+            // which of the two cannot be told, so both go, and x.
+            Expect::Secret if is_secret_flag => {
+                self.look_ahead(word);
+                return REDACTED.to_owned();
+            }
+            Expect::Secret => {
                 if text::is_auth_scheme(word) {
                     self.expect = Expect::Secret;
                     return word.to_owned();

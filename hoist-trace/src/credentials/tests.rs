@@ -224,6 +224,9 @@ fn what_is_around_a_credential_stays() {
         ("Server=h;Password=@;Encrypt=True", "Server=h;Password=<redacted>;Encrypt=True"),
         (r#"{"apiKey":"@","port":1}"#, r#"{"apiKey":"<redacted>","port":1}"#),
         ("--token|@|--port|1", "--token|<redacted>|--port|1"),
+        ("--token|-aPWDa|--port|1", "--token|<redacted>|<redacted>|1"),
+        ("root:aPw@@tcp(h:3306)/db", "root:<redacted>@tcp(h:3306)/db"),
+        ("--token|--api-key|@", "--token|<redacted>|<redacted>"),
         ("-u|me:@", "-u|me:<redacted>"),
         ("--url=https://h/p?key=@&n=1", "--url=https://h/p?key=<redacted>&n=1"),
     ] {

@@ -18,6 +18,10 @@ pub(super) fn redact(text: &str, depth: u8, in_shell: bool) -> String {
     if many_words && in_shell {
         return shell::redact(text, depth, true);
     }
+    // Before assignments: a password may hold a word that would make it a credential's name.
+    if let Some(redacted) = redact_bare_user(text) {
+        return redacted;
+    }
     if let Some(redacted) = redact_assignment(text, depth) {
         return redacted;
     }
@@ -26,9 +30,6 @@ pub(super) fn redact(text: &str, depth: u8, in_shell: bool) -> String {
     }
     if many_words {
         return shell::redact(text, depth, false);
-    }
-    if let Some(redacted) = redact_bare_user(text) {
-        return redacted;
     }
     redact_flat(text)
 }
