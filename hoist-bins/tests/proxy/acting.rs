@@ -4,7 +4,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
-use std::time::SystemTime;
 
 use crate::host::hoist_mcp;
 
@@ -30,7 +29,7 @@ fn is_fresh(program: &Path) -> bool {
     let sources = list.split_once(": ").map_or("", |(_, sources)| sources);
     let is_old = |source: &str| {
         let source = source.trim_end().replace('\0', " ");
-        changed(source.as_ref()).unwrap_or(SystemTime::now()) <= built
+        changed(source.as_ref()).is_ok_and(|changed| changed <= built)
     };
     !sources.is_empty() && sources.replace("\\ ", "\0").split(' ').all(is_old)
 }

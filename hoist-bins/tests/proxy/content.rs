@@ -144,11 +144,35 @@ fn cursors_are_opaque() {
 }
 
 #[test]
-fn keys_keep_their_order_an_answer_its_repetitions_and_nesting_its_depth() {
+fn keys_keep_their_order_and_nesting_its_depth() {
     let deep = format!("{}{}", "[".repeat(500), "]".repeat(500));
     let call = format!(
-        r#" {{ "params" : {{"arguments":{{"b":1,"a":2,"c":{deep}}}}} , "method":"tools/call", "id" : 1, "jsonrpc":"2.0"}} "#
+        r#" {{ "params" : {{"arguments":{{"b":1,"a":{deep}}}}} , "method":"tools/call", "id" : 1, "jsonrpc":"2.0"}} "#
     );
-    let answer = format!(r#"{{"result":{{"a":{deep},"a":1}},"x":[],"id":1 ,"jsonrpc":"2.0"}}"#);
+    let answer = format!(r#"{{"result":{{"b":{deep},"a":1}},"x":[],"id":1 ,"jsonrpc":"2.0"}}"#);
     cross(&[(&call, &answer)]);
+}
+
+#[test]
+fn repeated_keys_cross_past_layers_that_could_misread_them() {
+    let answers = [
+        r#"{"jsonrpc":"2.0","id":1,"result":{"a":1,"a":2}}"#,
+        r#"{"jsonrpc":"2.0","id":2,"result":{},"result":{"a":2}}"#,
+        r#"{"jsonrpc":"2.0","id":3,"result":{"b":1,"\u0062":2}}"#,
+    ];
+    let answers = answers.map(|answer| format!("{answer}\n"));
+    // The last request alone can be read in one way only.
+    Case::new(&["ping"], Play::new().answers(&answers)).same_in_every_way(|host| {
+        for (request, answer) in [
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","name":"b"}}"#,
+            r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","method":"ping","params":{}}"#,
+            r#"{"jsonrpc":"2.0","id":3,"method":"ping"}"#,
+        ]
+        .iter()
+        .zip(&answers)
+        {
+            host.send(request);
+            host.expect(answer);
+        }
+    });
 }

@@ -27,6 +27,8 @@ pub(crate) fn demo() -> &'static Path {
 
 /// A process with its three streams, driven line by line.
 pub(crate) struct Host {
+    /// What it is called when something goes wrong.
+    pub(crate) name: String,
     process: Child,
     input: Option<ChildStdin>,
     lines: Receiver<Vec<u8>>,
@@ -83,6 +85,7 @@ impl Host {
             }
         });
         let host = Self {
+            name: String::new(),
             input: process.stdin.take(),
             process,
             lines,
@@ -150,7 +153,7 @@ impl Host {
                 Some(line)
             }
             Err(RecvTimeoutError::Disconnected) => None,
-            Err(RecvTimeoutError::Timeout) => panic!("no line within {PATIENCE:?}"),
+            Err(RecvTimeoutError::Timeout) => panic!("{}: no line within {PATIENCE:?}", self.name),
         }
     }
 
@@ -158,11 +161,12 @@ impl Host {
     /// `received` only.
     #[track_caller]
     pub(crate) fn answer(&mut self, id: &str) -> String {
+        let id: serde_json::Value = serde_json::from_str(id).expect("an id is JSON");
         loop {
             let line = self.line().expect("the answer comes before the end");
             let text = String::from_utf8(line).expect("an answer is UTF-8");
             let value: serde_json::Value = serde_json::from_str(&text).expect("an answer is JSON");
-            if value.get("method").is_none() && value["id"].to_string() == id {
+            if value.get("method").is_none() && value["id"] == id {
                 return text;
             }
         }
@@ -172,8 +176,9 @@ impl Host {
     #[track_caller]
     pub(crate) fn expect(&mut self, bytes: impl AsRef<[u8]>) {
         for want in bytes.as_ref().split_inclusive(|byte| *byte == b'\n') {
-            let line = self.line().expect("a line comes before the end");
-            assert!(line == want, "{} came for {}", excerpt(&line), excerpt(want));
+            let name = self.name.clone();
+            let Some(line) = self.line() else { panic!("{name}: the end for {}", excerpt(want)) };
+            assert!(line == want, "{name}: {} came for {}", excerpt(&line), excerpt(want));
         }
     }
 

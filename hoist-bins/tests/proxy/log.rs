@@ -32,21 +32,23 @@ pub(crate) fn whole_log(path: &Path) -> Log {
 /// `wire` is what crossed on one side, in the bytes that crossed.
 #[track_caller]
 pub(crate) fn holds_every_line(log: &Log, from: Origin, wire: &[u8]) {
-    let mut lines: Vec<&[u8]> = wire.split(|b| *b == b'\n').collect();
-    if lines.last() == Some(&&b""[..]) {
-        lines.pop();
-    }
+    let lines: Vec<&[u8]> = wire.split_inclusive(|b| *b == b'\n').map(without_end).collect();
     let entries: Vec<&Content> =
         log.entries.iter().filter(|e| e.from == from).map(|e| &e.content).collect();
     for (at, (line, content)) in lines.iter().zip(&entries).enumerate() {
-        let line = line.strip_suffix(b"\r").unwrap_or(line);
         match content {
             Content::Message(message) => {
-                assert_eq!(message.as_bytes(), line, "line {at} of {from:?}");
+                assert_eq!(message.as_bytes(), *line, "line {at} of {from:?}");
             }
             Content::Raw(raw) => assert_eq!(*raw, String::from_utf8_lossy(line), "line {at}"),
             other => panic!("line {at} of {from:?} is {other:?}"),
         }
     }
     assert_eq!(lines.len(), entries.len(), "lines of {from:?}");
+}
+
+/// A line without its end, of which a carriage return is part only before a line feed.
+fn without_end(line: &[u8]) -> &[u8] {
+    let Some(body) = line.strip_suffix(b"\n") else { return line };
+    body.strip_suffix(b"\r").unwrap_or(body)
 }

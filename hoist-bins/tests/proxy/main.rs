@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod acting;
+mod cli;
 mod content;
 mod framing;
 mod host;
@@ -17,4 +18,5 @@ mod processes;
 mod protocol;
 mod real_servers;
 mod recording;
+mod soak;
 mod ways;

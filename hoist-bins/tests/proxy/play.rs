@@ -3,12 +3,25 @@
 use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
+use std::process::Command;
+use std::sync::OnceLock;
 
 use serde_json::{Value, json};
 
-/// The servers that this test program keeps beside its source.
-pub(crate) fn server(name: &str) -> OsString {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/proxy/servers").join(name).into()
+/// The command that runs one of the Python programs kept beside this source.
+///
+/// `python3` may be a script that looks for the right Python, which takes longer than what it
+/// starts, so it is asked once; and these programs need nothing that is not Python's own.
+pub(crate) fn python(program: &str) -> Vec<OsString> {
+    static PYTHON: OnceLock<OsString> = OnceLock::new();
+    let python = PYTHON.get_or_init(|| {
+        let words = ["-I", "-S", "-c", "import sys; print(sys.executable)"];
+        let output = Command::new("python3").args(words).output();
+        let path = output.expect("python3 is installed: the odd servers are written in it").stdout;
+        String::from_utf8(path).expect("a path in UTF-8").trim_end().into()
+    });
+    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/proxy/servers").join(program);
+    vec![python.clone(), "-I".into(), "-S".into(), program.into()]
 }
 
 /// A server that takes these steps, one after the other, then reads to the end of its input and
@@ -92,11 +105,6 @@ impl Play {
         self.step(json!(["fill_stderr", path]))
     }
 
-    /// Waits until a test opens the gate.
-    pub(crate) fn wait_at(self, gate: &Path) -> Self {
-        self.step(json!(["wait_at", gate]))
-    }
-
     /// Takes its time: a slow server, which nobody should take for a dead one.
     pub(crate) fn dawdle(self, seconds: f64) -> Self {
         self.step(json!(["dawdle", seconds]))
@@ -128,9 +136,11 @@ impl Play {
     /// The command that plays it. It keeps its script in `dir`, and there in `got` what it reads.
     pub(crate) fn command(&self, dir: &Path) -> Vec<OsString> {
         let steps = dir.join("steps");
-        let lines: String = self.steps.iter().map(|step| format!("{step}\n")).collect();
-        fs::write(&steps, lines).expect("the directory can be written");
-        vec!["python3".into(), server("play.py"), steps.into(), dir.join("got").into()]
+        let lines: Vec<String> = self.steps.iter().map(|step| format!("{step}\n")).collect();
+        fs::write(&steps, lines.concat()).expect("the directory can be written");
+        let mut words = python("play.py");
+        words.extend([steps.into(), dir.join("got").into()]);
+        words
     }
 
     fn step(mut self, step: Value) -> Self {

@@ -1,9 +1,9 @@
 //! Processes that a test started through others, and what they note.
 
-use std::fs::{self, File};
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::path::PathBuf;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
@@ -71,13 +71,14 @@ fn pid(text: &str) -> Option<Pid> {
 
 /// Asks again and again until there is an answer.
 #[track_caller]
+#[expect(clippy::disallowed_types, reason = "other processes keep to no paused clock")]
 pub(crate) fn until<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
-    let end = Instant::now() + PATIENCE;
+    let end = std::time::Instant::now() + PATIENCE;
     loop {
         if let Some(answer) = ask() {
             return answer;
         }
-        assert!(Instant::now() < end, "{what} did not come within {PATIENCE:?}");
+        assert!(std::time::Instant::now() < end, "{what} did not come within {PATIENCE:?}");
         // Nothing tells of it, so it must be looked for.
         thread::park_timeout(Duration::from_millis(2));
     }
@@ -107,16 +108,4 @@ pub(crate) fn busy(pid: Pid) -> Duration {
     let ticks: u64 = fields[11..13].iter().map(|n| n.parse::<u64>().expect("a number")).sum();
     // The kernel shows ticks of a hundredth of a second to programs, everywhere that Linux runs.
     Duration::from_millis(ticks * 10)
-}
-
-/// A pipe by name, that a played server can be kept waiting with.
-pub(crate) fn make_gate(path: &Path) {
-    use rustix::fs::{CWD, FileType, Mode, mknodat};
-    mknodat(CWD, path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("it can be made");
-}
-
-/// Lets the server go on that waits at this gate.
-pub(crate) fn open_gate(path: &Path) {
-    // Opening waits for the other side.
-    drop(File::options().write(true).open(path).expect("the gate is there"));
 }

@@ -7,8 +7,8 @@ use crate::play::{Play, got};
 use crate::ways::{Case, Way};
 
 /// Lines with their ends.
-fn lines(bodies: &[&str]) -> String {
-    bodies.iter().map(|body| format!("{body}\n")).collect()
+fn lines(bodies: &[impl AsRef<str>]) -> String {
+    bodies.iter().flat_map(|body| [body.as_ref(), "\n"]).collect()
 }
 
 fn call(id: &str) -> String {
@@ -33,7 +33,7 @@ fn ids_of_every_kind_are_told_apart_while_in_flight() {
         [r#""1""#, "1", r#""req-ü""#, "1.5", r#""""#, "0", r#""0""#, "9007199254740993", "-1"];
     // In reverse, so that no answer meets its request by its place.
     let answers: Vec<String> = ids.iter().rev().map(|id| answer(id, "a")).collect();
-    let answers: String = answers.iter().map(|line| format!("{line}\n")).collect();
+    let answers = lines(&answers);
     let play = Play::new().read(ids.len()).write(&answers);
     Case::new(&["tools/call"; 9], play).same_in_every_way(|host| {
         for id in ids {
@@ -315,9 +315,8 @@ fn two_thousand_answers_each_come_before_the_notification_behind_them() {
     let methods = vec!["tools/call"; 2 * CALLS];
     Case::new(&methods, play).same_in_every_way(|host| {
         for _ in 0..2 {
-            let calls: String =
-                (0..CALLS).map(|id| format!("{}\n", call(&id.to_string()))).collect();
-            host.send_bytes(calls.as_bytes());
+            let calls: Vec<String> = (0..CALLS).map(|id| call(&id.to_string())).collect();
+            host.send_bytes(lines(&calls).as_bytes());
             host.expect(&all);
         }
     });

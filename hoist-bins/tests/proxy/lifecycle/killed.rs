@@ -1,6 +1,5 @@
 //! Somebody is killed outright: the host, the proxy, or the server.
 
-use std::ffi::OsString;
 use std::fs;
 use std::process::Command;
 
@@ -11,7 +10,7 @@ use tempfile::TempDir;
 use super::{ANSWER, CALL, SHORT, answered};
 use crate::host::Host;
 use crate::log::{holds_every_line, only_log, whole_log};
-use crate::play::{Play, server};
+use crate::play::{Play, python};
 use crate::processes::{Notes, until, wait_until_gone};
 use crate::ways::Way;
 
@@ -20,11 +19,11 @@ use crate::ways::Way;
 fn all_gone_with_the_host(way: Way, notes: &Notes, play: &Play) {
     let dir = TempDir::new().expect("a temporary directory");
     let proxy = way.command(dir.path(), play.command(dir.path()), &SHORT);
-    let mut words: Vec<OsString> = vec![server("host.py"), notes.path().into()];
-    words.push(proxy.get_program().into());
+    let mut words = python("host.py");
+    words.extend([notes.path().into(), proxy.get_program().into()]);
     words.extend(proxy.get_args().map(Into::into));
-    let mut command = Command::new("python3");
-    command.args(words);
+    let mut command = Command::new(&words[0]);
+    command.args(&words[1..]);
     for (name, value) in proxy.get_envs() {
         command.env(name, value.expect("it is set"));
     }
@@ -99,9 +98,9 @@ fn the_proxy_is_killed_amid_traffic_and_the_log_is_readable_as_far_as_it_goes() 
     const SEEN: usize = 5000;
     let notes = Notes::new();
     let dir = TempDir::new().expect("a temporary directory");
-    let lines: String = (0..SEEN)
-        .map(|n| format!("{{\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\",\"params\":{n}}}\n"))
-        .collect();
+    let line =
+        |n| format!("{{\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\",\"params\":{n}}}\n");
+    let lines = (0..SEEN).map(line).collect::<Vec<_>>().concat();
     // Goes on for ever; how the end of its output ends it is its own affair.
     let mut play = Play::new().note(&notes.path(), "server {pid}").read(1);
     for _ in 0..40 {

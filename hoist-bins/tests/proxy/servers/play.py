@@ -116,10 +116,6 @@ class Player:
         """Leaves the process group it was started in."""
         os.setsid()
 
-    def step_wait_at(self, gate):
-        """Waits until somebody opens this pipe to write."""
-        os.close(os.open(gate, os.O_RDONLY))
-
     def step_dawdle(self, seconds):
         """Takes its time."""
         time.sleep(seconds)
