@@ -52,3 +52,49 @@ fn without_end(line: &[u8]) -> &[u8] {
     let Some(body) = line.strip_suffix(b"\n") else { return line };
     body.strip_suffix(b"\r").unwrap_or(body)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WIRE: &[u8] = b"{\"id\":1}\r\n\xff\n{\"id\":2}\r";
+
+    /// A log of these entries of the host's.
+    fn log(entries: &[&str]) -> Log {
+        let dir = tempfile::TempDir::new().expect("a temporary directory");
+        let path = dir.path().join("log.jsonl");
+        let header = r#"{"hoist_mcp_log":2,"session":"s","started_unix_ms":1}"#;
+        let entry = |entry: &&str| format!("{{\"t_ms\":1,\"from\":\"client\",{entry}}}\n");
+        let entries: Vec<String> = entries.iter().map(entry).collect();
+        let text = format!("{header}\n{}", entries.concat());
+        fs::write(&path, text).expect("it can be written");
+        whole_log(&path)
+    }
+
+    const ONE: &str = "\"message\":{\"id\":1}";
+    const NOISE: &str = "\"raw\":\"\u{fffd}\"";
+    const TWO: &str = "\"message\":{\"id\":2}\r";
+
+    #[test]
+    fn a_log_that_holds_every_line_is_found_to() {
+        holds_every_line(&log(&[ONE, NOISE, TWO]), Origin::Client, WIRE);
+    }
+
+    #[test]
+    fn a_log_is_found_out_that_lacks_a_line_or_changed_one() {
+        for entries in [
+            &[ONE, NOISE][..],
+            &[ONE, TWO],
+            &[NOISE, ONE, TWO],
+            &[ONE, NOISE, TWO, TWO],
+            &[ONE, NOISE, "\"message\":{\"id\":2.0}\r"],
+            &[ONE, NOISE, "\"message\":{\"id\":2}"],
+            &[ONE, NOISE, "\"gap\":{\"lines\":1,\"bytes\":9}"],
+        ] {
+            let log = log(entries);
+            let check = move || holds_every_line(&log, Origin::Client, WIRE);
+            let checked = std::thread::spawn(check).join();
+            assert!(checked.is_err(), "{entries:?}");
+        }
+    }
+}

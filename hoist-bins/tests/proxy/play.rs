@@ -110,6 +110,21 @@ impl Play {
         self.step(json!(["dawdle", seconds]))
     }
 
+    /// Writes a text of at most a page again and again, so often at most. Once nobody takes more
+    /// of it, notes `written` and how often; then goes on to the end.
+    pub(crate) fn write_until_stuck(self, path: &Path, text: &str, most: usize) -> Self {
+        self.step(json!(["write_until_stuck", path, text, most]))
+    }
+
+    /// Notes `parent` and the most memory that the process that started it ever had, in KiB.
+    pub(crate) fn note_parent(self, path: &Path) -> Self {
+        self.step(json!(["note_parent", path]))
+    }
+
+    pub(crate) fn close_input(self) -> Self {
+        Self { reads_all: false, ..self.step(json!(["close_input"])) }
+    }
+
     pub(crate) fn close_output(self) -> Self {
         self.step(json!(["close_output"]))
     }

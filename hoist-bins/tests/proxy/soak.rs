@@ -36,44 +36,39 @@ impl Random {
 ///
 /// A request comes back to its sender, which is then asked the same; so it may be answered, too,
 /// by a later line.
-fn line(random: &mut Random, out: &mut Vec<u8>) {
-    let id = random.pick(&["1", "\"1\"", "null", "1.0", "2", "\"\\u0031\"", "-0", "1e400"]);
-    let method = random.pick(&["tools/call", "ping", "x", "notifications/cancelled", "initialize"]);
-    match random.below(9) {
+fn line(random: &mut Random) -> Vec<u8> {
+    const IDS: [&str; 8] = ["1", r#""1""#, "null", "1.0", "2", r#""\u0031""#, "-0", "1e400"];
+    const METHODS: [&str; 5] = ["tools/call", "ping", "x", "notifications/cancelled", "initialize"];
+    let (id, method) = (random.pick(&IDS), random.pick(&METHODS));
+    let mut line = match random.below(9) {
         0 => {
             let len = random.below(200);
-            out.extend((0..len).map(|_| random.next().to_le_bytes()[0]).filter(|b| *b != b'\n'));
+            (0..len).map(|_| random.next().to_le_bytes()[0]).filter(|b| *b != b'\n').collect()
         }
-        1 => out.extend_from_slice(
-            random.pick(&["", " ", "\r", "{", "[]", "null", "\u{feff}{}"]).as_bytes(),
-        ),
-        2 => out.extend_from_slice("x".repeat(random.below(150_000)).as_bytes()),
-        3 | 4 => out.extend_from_slice(
-            format!(
-                "{{\"method\":\"{method}\",\"id\":{id},\"params\":{{\"n\":{}}}}}",
-                random.next()
-            )
-            .as_bytes(),
-        ),
-        5 => out.extend_from_slice(
-            format!("{{\"method\":\"{method}\",\"params\":{{\"requestId\":{id}}}}}").as_bytes(),
-        ),
-        6 => out
-            .extend_from_slice(format!("{{ \"id\" :{id},\"result\":1e400, \"x\":[]}}").as_bytes()),
-        7 => out.extend_from_slice(format!("{{\"error\":{{}},\"id\":{id}}}").as_bytes()),
-        _ => out.extend_from_slice(
-            format!("{{\"id\":{id},\"method\":\"{method}\",\"id\":{id}}}").as_bytes(),
-        ),
-    }
+        1 => random.pick(&["", " ", "\r", "{", "[]", "null", "\u{feff}{}"]).into(),
+        2 => {
+            let bound = 1 << random.below(18);
+            "x".repeat(random.below(bound)).into()
+        }
+        3 | 4 => {
+            let n = random.next();
+            format!(r#"{{"method":"{method}","id":{id},"params":{{"n":{n}}}}}"#).into()
+        }
+        5 => format!(r#"{{"method":"{method}","params":{{"requestId":{id}}}}}"#).into(),
+        6 => format!(r#"{{ "id" :{id},"result":1e400, "x":[]}}"#).into(),
+        7 => format!(r#"{{"error":{{}},"id":{id}}}"#).into_bytes(),
+        _ => format!(r#"{{"id":{id},"method":"{method}","id":{id}}}"#).into_bytes(),
+    };
     if random.below(4) == 0 {
-        out.push(b'\r');
+        line.push(b'\r');
     }
+    line
 }
 
 fn lines(random: &mut Random) -> Vec<u8> {
     let mut bytes = Vec::new();
     for _ in 0..LINES {
-        line(random, &mut bytes);
+        bytes.extend(line(random));
         bytes.push(b'\n');
     }
     bytes

@@ -1,6 +1,8 @@
 //! How sessions begin and end: every way out of one, on either side.
 
+mod backpressure;
 mod closing;
+mod half_closed;
 mod killed;
 mod leftovers;
 mod signals;

@@ -16,40 +16,6 @@ use crate::processes::Notes;
 use crate::ways::Way;
 
 #[test]
-fn a_server_that_never_reads_holds_the_host_back_and_ends_as_it_likes() {
-    for way in Way::PROXIED {
-        let dir = TempDir::new().expect("a temporary directory");
-        let mut run = way.start(Play::new().dawdle(0.3).exit(6).command(dir.path()), &LONG);
-        let note = format!("{{\"method\":\"x\",\"params\":\"{}\"}}\n", "x".repeat(1000));
-        // Comes back once the pipes are full and the proxy has gone.
-        run.host.send_if_read(note.repeat(10_000).as_bytes());
-        run.host.close();
-        assert_eq!(run.host.wait().code(), Some(6), "{way:?}");
-    }
-}
-
-#[test]
-fn two_sides_that_both_write_before_they_read_are_both_served() {
-    const LINES: usize = 10_000;
-    let note = format!("{{\"method\":\"x\",\"params\":\"{}\"}}\n", "x".repeat(1000));
-    for way in Way::ALL {
-        let dir = TempDir::new().expect("a temporary directory");
-        // It reads nothing before its ten megabytes are written; nor does the host.
-        let play = Play::new().write(note.repeat(LINES)).read(LINES + 1).write(ANSWER);
-        let mut run = way.start(play.command(dir.path()), &LONG);
-        run.host.send_bytes(note.repeat(LINES).as_bytes());
-        run.host.send(CALL);
-        for _ in 0..LINES {
-            run.host.expect(&note);
-        }
-        run.host.expect(ANSWER);
-        run.host.end();
-        assert!(got(dir.path()) == run.host.sent, "{way:?}");
-        run.check_log();
-    }
-}
-
-#[test]
 fn what_a_server_complains_of_reaches_the_hosts_stderr() {
     let noise = format!("{}\rprogress\r{}", "x".repeat(900_000), "a line\n".repeat(20_000));
     for way in Way::ALL {

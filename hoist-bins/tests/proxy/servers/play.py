@@ -77,8 +77,28 @@ class Player:
         while data:
             data = data[os.write(2, data):]
 
+    def step_close_input(self):
+        os.close(0)
+
     def step_close_output(self):
         os.close(1)
+
+    def step_write_until_stuck(self, path, text, most):
+        """Writes the text again and again, and notes how often once nobody takes more of it."""
+        data, count = text.encode("latin-1"), 0
+        while count < most and select.select([], [1], [], 0.5)[1]:
+            os.write(1, data)
+            count += 1
+        self.step_note(path, "written %d" % count)
+        while count < most:
+            self.step_write(text)
+            count += 1
+
+    def step_note_parent(self, path):
+        """Notes the most memory that the parent ever had, in KiB."""
+        with open("/proc/%d/status" % os.getppid(), encoding="ascii") as status:
+            peak = next(line.split()[1] for line in status if line.startswith("VmHWM"))
+        self.step_note(path, "parent " + peak)
 
     def step_note(self, path, text):
         """Adds a line to a file; `{pid}` in it stands for this process."""
