@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use hoist_proxy_core::{Layer, Proxy, Report, SessionId};
+use hoist_proxy_core::{Error, Layer, Proxy, Report, SessionId};
 use hoist_trace::{RecordLayer, RecordOptions};
 use hoist_transport::{ChildServer, Stderr, Stdio};
 
@@ -32,7 +32,9 @@ impl Surroundings {
     pub fn of_process(program: impl Into<String>) -> Self {
         Self {
             program: program.into(),
-            host_session: std::env::var("HOIST_SESSION").ok().filter(|s| !s.is_empty()),
+            host_session: std::env::var_os("HOIST_SESSION")
+                .filter(|name| !name.is_empty())
+                .map(|name| name.to_string_lossy().into_owned()),
             search_path: std::env::var_os("PATH"),
         }
     }
@@ -55,7 +57,12 @@ pub fn run_with(
     match serve(options, surroundings, layers, &stderr) {
         Ok(code) => code,
         Err(error) => {
-            stderr.say(&with_causes(&*error));
+            // That a log is a layer's is nothing a user needs to know.
+            let shown: &dyn std::error::Error = match error.downcast_ref() {
+                Some(Error::LayerSetup { source, .. }) => source,
+                _ => &*error,
+            };
+            stderr.say(&with_causes(shown));
             EXIT_FAILED
         }
     }

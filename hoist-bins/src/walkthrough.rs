@@ -31,6 +31,12 @@ pub enum WalkthroughError {
         /// What came in place of what.
         what: String,
     },
+    /// The proxy did not start; it says why.
+    #[error("{said}")]
+    NotStarted {
+        /// What the proxy said.
+        said: String,
+    },
     /// The log cannot be read.
     #[error("the log that was just recorded cannot be read")]
     Log(#[source] LogError),
@@ -154,7 +160,8 @@ impl Agent {
         let mut first = String::new();
         stderr.read_line(&mut first).map_err(io_error("reading the proxy's first message"))?;
         let Some(path) = first.trim_end().strip_prefix("hoist-mcp: recording to ") else {
-            return Err(unexpected(&format!("the proxy said {first:?}")));
+            let said = first.trim_end().trim_start_matches("hoist-mcp: ").to_owned();
+            return Err(WalkthroughError::NotStarted { said });
         };
         agent.log = path.into();
         // Whatever else comes is passed on; nobody may block on it.
@@ -276,7 +283,11 @@ fn cut(text: &str) -> String {
 }
 
 fn say(out: &mut impl Write, line: &str) -> Result<()> {
-    writeln!(out, "{line}").map_err(io_error("writing to standard output"))
+    match writeln!(out, "{line}") {
+        // A reader that has seen enough, such as `head`, is no failure.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        other => other.map_err(io_error("writing to standard output")),
+    }
 }
 
 fn text_at(value: &Value, pointer: &str) -> Result<String> {

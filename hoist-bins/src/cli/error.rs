@@ -38,6 +38,10 @@ pub(super) enum Problem {
     #[error("cannot expand the ~ in {flag} {found}, because HOME is not set; give the whole path")]
     NoHome { flag: &'static str, found: String },
     #[error(
+        "cannot expand {flag} {found}: only ~ alone and ~/... are; give the whole path, or ./{found}"
+    )]
+    OthersHome { flag: &'static str, found: String },
+    #[error(
         "unexpected argument `{found}`; put the server's command after --, as in: {program} -- {found} ..."
     )]
     CommandBeforeDashes { program: String, found: String },

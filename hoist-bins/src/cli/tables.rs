@@ -53,7 +53,7 @@ pub static MCP: Command = Command {
         Flag {
             long: "--max-message-bytes",
             value: "N",
-            kind: Kind::Bytes { min: 1 },
+            kind: Kind::Bytes { min: 1024 },
             default: Some("64MiB"),
             about: "The longest message the proxy holds in memory: plain bytes, or with the suffix KiB, MiB or GiB.",
             ..FLAG

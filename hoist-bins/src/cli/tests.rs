@@ -119,7 +119,6 @@ fn a_tilde_in_front_of_a_path_is_the_home_directory() {
         ("~", "/home/ada"),
         ("~/", "/home/ada"),
         ("~/logs", "/home/ada/logs"),
-        ("~ada/logs", "~ada/logs"),
         ("a/~/b", "a/~/b"),
         ("/~", "/~"),
         ("./~", "./~"),
@@ -142,6 +141,12 @@ fn a_tilde_in_front_of_a_path_is_the_home_directory() {
             "cannot expand the ~ in --record ~/x, because HOME is not set; give the whole path";
         assert_eq!(first_line(&error, "hoist-mcp"), expected);
     }
+    let line = words(&["--record", "~ada/logs", "--", "s"]);
+    let home = Environment { home: Some("/home/ada".into()) };
+    let error = mcp_options("hoist-mcp", line, &home).unwrap_err();
+    let expected = "cannot expand --record ~ada/logs: only ~ alone and ~/... are; give the whole \
+                    path, or ./~ada/logs";
+    assert_eq!(first_line(&error, "hoist-mcp"), expected);
 }
 
 #[cfg(unix)]
@@ -171,7 +176,7 @@ fn mistakes_are_named_with_what_to_do() {
     };
     let bytes = |found: &str| {
         format!(
-            "--max-message-bytes takes a number of bytes, at least 1, such as 1048576 or 64MiB, not `{found}`"
+            "--max-message-bytes takes a number of bytes, at least 1024, such as 1048576 or 64MiB, not `{found}`"
         )
     };
     let no_command =
@@ -239,6 +244,7 @@ fn mistakes_are_named_with_what_to_do() {
         (&["--grace", "5.", "--", "s"], &grace("5.")),
         (&["--grace", ".5", "--", "s"], &grace(".5")),
         (&["--max-message-bytes", "0", "--", "s"], &bytes("0")),
+        (&["--max-message-bytes", "1023", "--", "s"], &bytes("1023")),
         (&["--max-message-bytes", "64MB", "--", "s"], &bytes("64MB")),
         (&["--max-message-bytes", "MiB", "--", "s"], &bytes("MiB")),
         (&["--max-message-bytes", "1.5MiB", "--", "s"], &bytes("1.5MiB")),
@@ -252,7 +258,7 @@ fn mistakes_are_named_with_what_to_do() {
 #[test]
 fn sizes_take_binary_suffixes() {
     for (typed, expected) in
-        [("1", 1), ("4KiB", 4096), ("2MiB", 2_097_152), ("3GiB", 3_221_225_472)]
+        [("1024", 1024), ("4KiB", 4096), ("2MiB", 2_097_152), ("3GiB", 3_221_225_472)]
     {
         assert_eq!(
             options(&["--max-message-bytes", typed, "--", "s"]).max_message_bytes,

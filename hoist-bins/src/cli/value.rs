@@ -52,7 +52,14 @@ pub(super) fn read(
 /// Hosts start servers without a shell, so nobody else would expand the `~` of a configuration
 /// file.
 fn path(flag: &Flag, typed: &Path, environment: &Environment) -> Result<PathBuf, Problem> {
-    let Ok(rest) = typed.strip_prefix("~") else { return Ok(typed.to_owned()) };
+    let Ok(rest) = typed.strip_prefix("~") else {
+        // A shell would take `~name` for another user's home directory, which is not known here.
+        if typed.as_os_str().as_encoded_bytes().starts_with(b"~") {
+            let found = typed.to_string_lossy().into_owned();
+            return Err(Problem::OthersHome { flag: flag.long, found });
+        }
+        return Ok(typed.to_owned());
+    };
     match environment.home.as_deref().filter(|home| !home.as_os_str().is_empty()) {
         Some(home) if rest.as_os_str().is_empty() => Ok(home.to_owned()),
         Some(home) => Ok(home.join(rest)),

@@ -1,7 +1,8 @@
 //! The programs as somebody at a shell meets them.
 
 use std::ffi::OsStr;
-use std::fs;
+use std::fs::{self, File};
+use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
@@ -220,4 +221,26 @@ fn the_walkthrough_keeps_its_log_where_it_is_told_to() {
     let log = whole_log(&log);
     assert_eq!(log.entries.len(), 13);
     assert_eq!(log.header.domain.as_deref(), Some("retail"));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_output_that_cannot_be_written_is_said() {
+    let full = File::create("/dev/full").expect("it can be opened");
+    let requests =
+        (0..100).map(|id| format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"ping\"}}\n"));
+    let mut process = Command::new(hoist_mcp())
+        .args([OsStr::new("--"), demo().as_os_str()])
+        .stdin(Stdio::piped())
+        .stdout(full)
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it can be started");
+    let mut input = process.stdin.take().expect("a pipe was asked for");
+    input.write_all(requests.collect::<String>().as_bytes()).expect("it is read");
+    drop(input);
+    let output = process.wait_with_output().expect("it ends");
+    let said = text(&output.stderr);
+    let start = "hoist-mcp: nothing more reaches the host: writing failed: ";
+    assert_eq!(said.lines().filter(|l| l.starts_with(start)).count(), 1, "{said}");
 }

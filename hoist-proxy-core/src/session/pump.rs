@@ -12,7 +12,7 @@ use tokio::time::{Instant, Sleep};
 
 use super::core::{Core, Leaving};
 use super::read::{Exchanges, Work};
-use super::sides::{Inlet, Outlet};
+use super::sides::{Inlet, Outlet, peer_left};
 use crate::{Body, Closing, Connection, Crossing, Direction, Ended, Frame, Framing, Part, Side};
 
 /// How many pieces are read from one side before the other has its turn.
@@ -36,9 +36,9 @@ pub(crate) async fn run(
     settings: SessionSettings,
 ) -> Ended {
     let Connection { reader, writer, ended: _ } = host;
-    let host_half = (Inlet::new(reader), Outlet::new(writer));
+    let host_half = (Inlet::new(reader), Outlet::new(Direction::ToHost, writer));
     let Connection { reader, writer, ended } = server;
-    let server_half = (Inlet::new(reader), Outlet::new(writer));
+    let server_half = (Inlet::new(reader), Outlet::new(Direction::ToServer, writer));
     let mut pump = Pump::new(core, host_half, server_half, settings);
     std::future::poll_fn(|cx| pump.poll(cx)).await;
     let Pump { mut to_server, mut to_host, exchanges, work, .. } = pump;
@@ -222,7 +222,9 @@ impl<'a> Pump<'a> {
         if self.core.acting || !outlet.writer.accepts_parts() {
             Framing::Whole { max_bytes: self.core.limits.max_message_bytes }
         } else if self.core.observing {
-            Framing::CutThrough { whole_bytes: CUT_THROUGH_BYTES }
+            // What is longer than the limit is not kept, so it need not be waited for either.
+            let whole_bytes = CUT_THROUGH_BYTES.min(self.core.limits.max_message_bytes);
+            Framing::CutThrough { whole_bytes }
         } else {
             Framing::Raw
         }
@@ -247,7 +249,12 @@ impl<'a> Pump<'a> {
                     return true;
                 }
                 Poll::Ready(Some(Err(error))) => {
-                    tracing::debug!("reading failed: {error}");
+                    let sender = direction.reverse().receiver();
+                    if !peer_left(&error) {
+                        tracing::warn!(
+                            "nothing more comes from the {sender}: reading failed: {error}"
+                        );
+                    }
                     self.input_over(direction);
                     return true;
                 }

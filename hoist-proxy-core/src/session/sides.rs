@@ -4,7 +4,7 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 
-use crate::{Closing, Line, Part, ReadLines, Terminator, WriteLines};
+use crate::{Closing, Direction, Line, Part, ReadLines, Terminator, WriteLines};
 
 /// How many bytes of its own lines a session writes to a side that has no room before it stops
 /// reading what gives rise to them.
@@ -26,6 +26,7 @@ impl Inlet {
 
 /// The writing half of one side.
 pub(super) struct Outlet {
+    direction: Direction,
     pub(super) writer: Box<dyn WriteLines>,
     /// Writing failed, or nobody reads: what would be written is dropped.
     pub(super) dead: bool,
@@ -38,8 +39,9 @@ pub(super) struct Outlet {
 }
 
 impl Outlet {
-    pub(super) fn new(writer: Box<dyn WriteLines>) -> Self {
+    pub(super) fn new(direction: Direction, writer: Box<dyn WriteLines>) -> Self {
         Self {
+            direction,
             writer,
             dead: false,
             closed: None,
@@ -123,12 +125,20 @@ impl Outlet {
     }
 
     pub(super) fn failed(&mut self, error: &std::io::Error) {
-        if !self.dead {
-            tracing::debug!("writing failed: {error}");
+        if !self.dead && !peer_left(error) {
+            let receiver = self.direction.receiver();
+            tracing::warn!("nothing more reaches the {receiver}: writing failed: {error}");
         }
         self.dead = true;
         self.dirty = false;
     }
+}
+
+/// Whether an error only says that the peer is gone, which is nothing to report. A full disk behind
+/// an output, say, is.
+pub(super) fn peer_left(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, NotConnected};
+    matches!(error.kind(), BrokenPipe | ConnectionAborted | ConnectionReset | NotConnected)
 }
 
 /// The kept bytes of a line that is passed on in parts.

@@ -13,6 +13,12 @@ const MAX_NAMES: u32 = 100;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CreateError {
+    /// There is something else in the directory's place.
+    #[error("cannot use {} as the log directory, because it is no directory; name another", dir.display())]
+    NotADirectory {
+        /// What is no directory.
+        dir: PathBuf,
+    },
     /// The directory is missing and cannot be made.
     #[error("cannot create the log directory {}; name one that can be written", dir.display())]
     Directory {
@@ -48,7 +54,13 @@ pub(super) struct Created {
 /// machines or containers with one directory), `-2`, `-3` … is added to the session's name, in the
 /// header too. On an error no file is left.
 pub(super) fn create(dir: &Path, header: &mut Header) -> Result<Created, CreateError> {
-    create_dir(dir).map_err(|source| CreateError::Directory { dir: dir.to_owned(), source })?;
+    create_dir(dir).map_err(|source| {
+        let dir = dir.to_owned();
+        if dir.symlink_metadata().is_ok() && !dir.is_dir() {
+            return CreateError::NotADirectory { dir };
+        }
+        CreateError::Directory { dir, source }
+    })?;
     let session = header.session.clone();
     let mut number = 1;
     let (mut file, path) = loop {

@@ -102,7 +102,7 @@ impl RecordOptions {
     }
 
     /// How much may wait to be written, in bytes. A line that does not fit is not recorded, and a
-    /// gap entry says so. Counts messages and a constant for each; a short message may hold on to
+    /// gap entry says so; one that is longer than this is taken only when nothing else waits. Counts messages and a constant for each; a short message may hold on to
     /// the read buffer it lies in, which is not counted, but which its neighbours share.
     pub fn queue_max_bytes(mut self, bytes: usize) -> Self {
         self.queue_max_bytes = bytes;

@@ -68,7 +68,9 @@ impl Queue {
         self.counters.seen.fetch_add(1, Ordering::Relaxed);
         let len_bytes = record.body.len_bytes();
         let mut state = self.lock();
-        if state.closing.is_some() || state.bytes.saturating_add(len_bytes) > self.max_bytes {
+        // A line longer than the whole queue is still taken when nothing else waits.
+        let full = state.bytes > 0 && state.bytes.saturating_add(len_bytes) > self.max_bytes;
+        if state.closing.is_some() || full {
             self.counters.lose(1, record.wire_bytes);
             // One gap for all that is lost between two lines, so gaps do not fill the queue.
             if !matches!(state.items.back(), Some(Item::Missing(_))) {
@@ -147,5 +149,40 @@ impl Item {
             Self::Record(record) => record.body.len_bytes() + ENTRY_COST_BYTES,
             Self::Missing(_) => 0,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+    use crate::log::Origin;
+    use crate::log::writer::RecordBody;
+
+    fn push(queue: &Queue, len: usize) {
+        let body = RecordBody::Whole(Bytes::from(vec![b'x'; len]));
+        let wire_bytes = len as u64;
+        let record = Record { t_ms: 0, from: Origin::Client, by: None, body, wire_bytes };
+        queue.push(record, &thread::current());
+    }
+
+    #[test]
+    fn a_line_longer_than_the_queue_is_taken_when_nothing_else_waits() {
+        let queue = Queue::new(1000);
+        push(&queue, 5000);
+        push(&queue, 10);
+        push(&queue, 20);
+        let mut batch = VecDeque::new();
+        assert_eq!(queue.next_batch(&mut batch, false), None);
+        let kinds: Vec<bool> = batch.iter().map(|i| matches!(i, Item::Record(_))).collect();
+        assert_eq!(kinds, [true, false], "the line, and one gap for the two that did not fit");
+        assert_eq!(queue.counters.lost.load(Ordering::Relaxed), 2);
+        // Still being written: its bytes count until it is.
+        push(&queue, 10);
+        assert_eq!(queue.counters.lost.load(Ordering::Relaxed), 3);
+        queue.release(batch[0].cost_bytes());
+        push(&queue, 10);
+        assert_eq!(queue.counters.lost.load(Ordering::Relaxed), 3);
     }
 }
