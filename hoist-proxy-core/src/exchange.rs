@@ -289,7 +289,8 @@ impl Response {
     }
 
     /// The line that answers request `id`, and whether it differs from the one that came.
-    pub(crate) fn into_line(mut self, id: &RequestId, era: Era) -> (Line, bool) {
+    /// The era is asked for only where it matters.
+    pub(crate) fn into_line(mut self, id: &RequestId, era: impl FnOnce() -> Era) -> (Line, bool) {
         if let Some(line) = self.line {
             if self.id.as_ref() == Some(id) {
                 return (line, self.changed);
@@ -297,9 +298,9 @@ impl Response {
             let body = message_set(line.body(), "id", id.raw().as_bytes());
             return (line.with_body(&body), true);
         }
-        if era == Era::Modern
-            && let Outcome::Result(result) = &mut self.outcome
+        if let Outcome::Result(result) = &mut self.outcome
             && result.get("resultType").is_none()
+            && era() == Era::Modern
         {
             *result = object_set(result, "resultType", &RawJson::string("complete"));
         }

@@ -1,5 +1,6 @@
 //! Finding keys that two parsers may read in two ways.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 use super::members;
@@ -10,18 +11,55 @@ use crate::Ambiguity;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Keys(pub(crate) &'static [&'static str]);
 
+/// The keys of one object. Few are kept in a list, which is faster than a set and mostly all there
+/// is; many in a set, so that an object of many members takes no quadratic time.
+#[derive(Default)]
+struct Seen<'a> {
+    few: Vec<Cow<'a, [u8]>>,
+    many: HashSet<Cow<'a, [u8]>>,
+}
+
+impl<'a> Seen<'a> {
+    const FEW: usize = 16;
+
+    /// Adds a decoded key.
+    fn insert(&mut self, key: Cow<'a, [u8]>) -> Result<(), Ambiguity> {
+        if self.few.contains(&key) || self.many.contains(&key) {
+            return Err(Ambiguity::RepeatedKey(text(&key)));
+        }
+        if self.few.len() < Self::FEW {
+            self.few.push(key);
+        } else {
+            self.many.insert(key);
+        }
+        Ok(())
+    }
+}
+
+fn text(key: &[u8]) -> String {
+    String::from_utf8_lossy(key).into_owned()
+}
+
+/// A key with its quotes, decoded. Most have no escapes and are their own bytes.
+fn decoded(raw: &[u8]) -> Result<Cow<'_, [u8]>, Ambiguity> {
+    if raw.contains(&b'\\') {
+        let decoded = decode(raw).ok_or(Ambiguity::NotText)?;
+        return Ok(Cow::Owned(decoded.into_owned().into_bytes()));
+    }
+    Ok(Cow::Borrowed(raw.get(1..raw.len().saturating_sub(1)).unwrap_or_default()))
+}
+
 /// Checks one object's own keys: none twice, none that differs from one of `known` only in letter
-/// case. `text` is any valid JSON; what is no object passes.
-pub(crate) fn check_keys(text: &[u8], known: Keys) -> Result<(), Ambiguity> {
-    let mut seen = HashSet::new();
-    for member in members(text) {
-        let key = member.decoded_key().ok_or(Ambiguity::NotText)?;
-        if known.0.iter().any(|k| **k != *key && k.eq_ignore_ascii_case(&key)) {
-            return Err(Ambiguity::LetterCase(key.into_owned()));
+/// case. `object` is any valid JSON; what is no object passes.
+pub(crate) fn check_keys(object: &[u8], known: Keys) -> Result<(), Ambiguity> {
+    let mut seen = Seen::default();
+    for member in members(object) {
+        let key = decoded(&object[member.key])?;
+        let miscased = |k: &&str| k.as_bytes().eq_ignore_ascii_case(&key) && k.as_bytes() != &*key;
+        if known.0.iter().any(miscased) {
+            return Err(Ambiguity::LetterCase(text(&key)));
         }
-        if !seen.insert(key.clone()) {
-            return Err(Ambiguity::RepeatedKey(key.into_owned()));
-        }
+        seen.insert(key)?;
     }
     Ok(())
 }
@@ -31,11 +69,11 @@ pub(crate) fn check_keys(text: &[u8], known: Keys) -> Result<(), Ambiguity> {
 /// One pass, no recursion. `text` is valid JSON.
 pub(crate) fn check_repeated_anywhere(text: &[u8]) -> Result<(), Ambiguity> {
     // One set per open object; `None` for an open array.
-    let mut open: Vec<Option<HashSet<Box<str>>>> = Vec::new();
+    let mut open: Vec<Option<Seen<'_>>> = Vec::new();
     let mut at = skip_space(text, 0);
     while let Some(&byte) = text.get(at) {
         match byte {
-            b'{' => open.push(Some(HashSet::new())),
+            b'{' => open.push(Some(Seen::default())),
             b'[' => open.push(None),
             b'}' | b']' => {
                 open.pop();
@@ -46,11 +84,7 @@ pub(crate) fn check_repeated_anywhere(text: &[u8]) -> Result<(), Ambiguity> {
                 if text.get(after) == Some(&b':')
                     && let Some(Some(seen)) = open.last_mut()
                 {
-                    let key = decode(&text[at..end]).ok_or(Ambiguity::NotText)?;
-                    if seen.contains(&*key) {
-                        return Err(Ambiguity::RepeatedKey(key.into_owned()));
-                    }
-                    seen.insert(key.into());
+                    seen.insert(decoded(&text[at..end])?)?;
                     at = after + 1;
                 } else {
                     at = end;
@@ -105,6 +139,14 @@ mod tests {
                 matches!(check_repeated_anywhere(bad.as_bytes()), Err(Ambiguity::RepeatedKey(_))),
                 "{bad}"
             );
+        }
+        let many = |last: &str| {
+            let keys: Vec<String> = (0..1000).map(|n| format!("\"k{n}\":{n}")).collect();
+            format!("{{{},\"{last}\":0}}", keys.join(","))
+        };
+        assert_eq!(check_repeated_anywhere(many("new").as_bytes()), Ok(()));
+        for last in ["k0", "k15", "k16", "k999"] {
+            assert!(check_repeated_anywhere(many(last).as_bytes()).is_err(), "{last}");
         }
         let deep = format!("{}{}{}", "[".repeat(200_000), r#"{"a":1,"a":1}"#, "]".repeat(200_000));
         assert!(check_repeated_anywhere(deep.as_bytes()).is_err());

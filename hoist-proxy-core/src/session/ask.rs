@@ -129,7 +129,7 @@ async fn ask_modern(
         RawJson::string(method)
     );
     let question = RawJson::checked(question.into());
-    let (line, _) = Response::result(question).into_line(&asked_id, Era::Modern);
+    let (line, _) = Response::result(question).into_line(&asked_id, || Era::Modern);
     let pending = PendingAsk { core, exchange, state: Some(state_text) };
     core.send_own(Direction::ToHost, layer, line);
     let Retry { id, responses } =

@@ -1,6 +1,7 @@
 //! The session's loop: reads each side while its way out has room, hands lines to the layers,
 //! writes what is ready, and ends in order.
 
+use std::collections::VecDeque;
 use std::pin::Pin;
 
 use std::task::{Context, Poll};
@@ -61,6 +62,7 @@ struct Pump<'a> {
     to_server: Outlet,
     exchanges: Exchanges<'a>,
     work: FuturesUnordered<Work<'a>>,
+    spare_outbox: VecDeque<Leaving>,
     shutdown: Option<BoxFuture<'static, ()>>,
     /// The host's input is over and it reads nothing any more.
     host_gone: bool,
@@ -84,6 +86,7 @@ impl<'a> Pump<'a> {
             to_server,
             exchanges: Exchanges::new(core),
             work: FuturesUnordered::new(),
+            spare_outbox: VecDeque::new(),
             shutdown: Some(settings.shutdown),
             host_gone: false,
             end_grace: settings.end_grace,
@@ -177,12 +180,15 @@ impl<'a> Pump<'a> {
                 return false;
             }
         }
-        let lines = std::mem::take(&mut self.core.state().outbox);
+        // Two queues take turns, so that neither is allocated anew for each line.
+        let mut lines = std::mem::take(&mut self.spare_outbox);
+        std::mem::swap(&mut lines, &mut self.core.state().outbox);
         let moved = !lines.is_empty();
-        for Leaving { direction, line, own } in lines {
+        for Leaving { direction, line, own } in lines.drain(..) {
             let outlet = self.outlet(direction);
             if own { outlet.send(line) } else { outlet.overdraw(line) }
         }
+        self.spare_outbox = lines;
         moved
     }
 

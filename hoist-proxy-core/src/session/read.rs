@@ -262,13 +262,21 @@ impl<'a> Exchanges<'a> {
         }
         let response =
             Response::error(-32602, "hoist: nobody waits for this requestState any more");
-        let (line, _) = response.into_line(id, Era::Modern);
+        let (line, _) = response.into_line(id, || Era::Modern);
         self.reply(Direction::ToHost, reply, ENGINE, line, true);
     }
 
     /// The `requestState` of a request, when it is one this session made.
     fn own_request_state(&self, message: &Message) -> Option<String> {
-        let state = message.params()?.get("requestState")?;
+        let params = message.params()?;
+        // Most requests are told apart without looking at their members.
+        let text = params.as_bytes();
+        if memchr::memmem::find(text, self.core.ask_prefix.as_bytes()).is_none()
+            && memchr::memchr(b'\\', text).is_none()
+        {
+            return None;
+        }
+        let state = params.get("requestState")?;
         let text = state.text()?;
         text.starts_with(&self.core.ask_prefix).then(|| text.into_owned())
     }
@@ -383,7 +391,7 @@ impl<'a> Exchanges<'a> {
             return self.leave(direction.reverse(), active.reply);
         };
         let made_by = response.made_by.clone();
-        let (line, made) = response.into_line(&id, active.state.era());
+        let (line, made) = response.into_line(&id, || active.state.era());
         self.reply(
             direction.reverse(),
             active.reply,
@@ -514,5 +522,5 @@ fn side(direction: Direction) -> Side {
 
 fn error_line(error: &Error, id: &RequestId) -> Line {
     let (code, message) = wire_error(error);
-    Response::error(code, &message).into_line(id, Era::Legacy).0
+    Response::error(code, &message).into_line(id, || Era::Legacy).0
 }

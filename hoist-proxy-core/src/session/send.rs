@@ -66,7 +66,7 @@ struct Sent<'a> {
     id: RequestId,
     serial: u64,
     own: bool,
-    made_by: Arc<str>,
+    made_by: Option<Arc<str>>,
     answered: bool,
 }
 
@@ -80,7 +80,7 @@ fn leave<'a>(
     let direction = exchange.direction;
     let serial = request.serial.unwrap_or_default();
     let own = request.is_own();
-    let made_by = request.made_by.clone().unwrap_or_else(|| ENGINE.into());
+    let made_by = request.made_by.clone();
     let (waiter, answer) = oneshot::channel();
     let (id, line, made) = {
         let mut state = core.state();
@@ -111,7 +111,7 @@ fn leave<'a>(
         exchange.set_primary(Primary::Sent);
     }
     if made {
-        core.observe_own(&made_by, &line);
+        core.observe_own(made_by.as_deref().unwrap_or(ENGINE), &line);
     }
     let mut state = core.state();
     state.handshake.forwarded_any |= direction == Direction::ToServer;
@@ -144,7 +144,8 @@ impl Drop for Sent<'_> {
         let closed = state.is_closed(direction);
         drop(state);
         if !closed {
-            self.core.send_own(direction, &self.made_by, cancelled_line(&self.id));
+            let made_by = self.made_by.as_deref().unwrap_or(ENGINE);
+            self.core.send_own(direction, made_by, cancelled_line(&self.id));
         }
         self.wake_waiting();
     }
