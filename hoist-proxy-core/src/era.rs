@@ -1,5 +1,7 @@
 //! MCP's words on the wire, and the two eras of the protocol.
 
+use std::borrow::Cow;
+
 use crate::RawJson;
 
 /// Which of MCP's two ways of speaking a message follows.
@@ -38,6 +40,28 @@ pub mod names {
     pub const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
     /// The `_meta` key of a modern request's client name.
     pub const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
+}
+
+/// A method's name, without an allocation for those that cross often.
+pub(crate) fn method_name(method: Cow<'_, str>) -> Cow<'static, str> {
+    const FREQUENT: [&str; 12] = [
+        names::TOOLS_CALL,
+        names::TOOLS_LIST,
+        names::INITIALIZE,
+        names::INITIALIZED,
+        names::CANCELLED,
+        names::DISCOVER,
+        "notifications/progress",
+        "notifications/message",
+        "ping",
+        "prompts/get",
+        "resources/list",
+        "resources/read",
+    ];
+    match FREQUENT.iter().find(|known| ***known == *method) {
+        Some(known) => Cow::Borrowed(known),
+        None => Cow::Owned(method.into_owned()),
+    }
 }
 
 /// The protocol version a request carries in its params; `None` for a legacy one.

@@ -1,11 +1,13 @@
 //! Requests and responses as layers see them, and the way inward.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
 
+use crate::era::method_name;
 use crate::json::{RawJson, message_set, object_set};
 use crate::session::{Core, ExchangeState, Slot, check_answer};
 use crate::{Direction, Era, Error, Line, Message, RequestId};
@@ -20,7 +22,7 @@ pub(crate) const ENGINE: &str = "proxy";
 pub struct Request {
     /// Which request this is within its session. A layer's own gets its number as it is run.
     pub(crate) serial: Option<u64>,
-    pub(crate) method: Box<str>,
+    pub(crate) method: Cow<'static, str>,
     pub(crate) params: Option<RawJson>,
     pub(crate) source: Source,
     /// The layer that made or changed it.
@@ -47,7 +49,7 @@ impl Request {
     pub fn own(method: &str, params: Option<RawJson>) -> Self {
         Self {
             serial: None,
-            method: method.into(),
+            method: method_name(method.into()),
             params,
             source: Source::Own,
             made_by: None,
@@ -59,7 +61,7 @@ impl Request {
     pub(crate) fn of_peer(serial: u64, message: &Message) -> Option<Self> {
         Some(Self {
             serial: Some(serial),
-            method: message.method()?.into(),
+            method: message.owned_method()?,
             params: message.params().cloned(),
             source: Source::Peer { line: message.line().clone(), id: message.id()?.clone() },
             made_by: None,

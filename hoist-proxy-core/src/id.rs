@@ -24,8 +24,42 @@ use bytes::Bytes;
 /// ```
 #[derive(Clone)]
 pub struct RequestId {
-    raw: Bytes,
+    raw: Raw,
     value: Value,
+}
+
+/// An id's JSON text.
+#[derive(Clone)]
+enum Raw {
+    /// Part of the message it came in, or in memory of its own.
+    Shared(Bytes),
+    /// Short enough to be kept in place: most ids are, once they are kept for longer than their
+    /// message.
+    Short { bytes: [u8; SHORT_BYTES], len: u8 },
+}
+
+const SHORT_BYTES: usize = 30;
+
+impl Raw {
+    fn as_bytes(&self) -> &[u8] {
+        match self {
+            Self::Shared(bytes) => bytes,
+            Self::Short { bytes, len } => &bytes[..usize::from(*len)],
+        }
+    }
+
+    /// The same text, without a hold on a message's memory.
+    fn detached(&self) -> Self {
+        let text = self.as_bytes();
+        match u8::try_from(text.len()) {
+            Ok(len) if text.len() <= SHORT_BYTES => {
+                let mut bytes = [0; SHORT_BYTES];
+                bytes[..text.len()].copy_from_slice(text);
+                Self::Short { bytes, len }
+            }
+            _ => Self::Shared(Bytes::copy_from_slice(text)),
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -61,24 +95,25 @@ impl RequestId {
             b'-' | b'0'..=b'9' => number(&raw),
             _ => return None,
         };
-        Some(Self { raw, value })
+        Some(Self { raw: Raw::Shared(raw), value })
     }
 
     /// The id of the proxy's own request number `n`: the string `hoist-<n>`.
     pub fn own(n: u64) -> Self {
         let text = format!("{OWN_PREFIX}{n}");
-        Self { raw: Bytes::from(format!("\"{text}\"")), value: Value::String(text.into()) }
+        let raw = Raw::Shared(Bytes::from(format!("\"{text}\"")));
+        Self { raw, value: Value::String(text.into()) }
     }
 
     /// The null id, of an error in answer to a message whose id cannot be told.
     pub(crate) fn null() -> Self {
-        Self { raw: Bytes::from_static(b"null"), value: Value::Null }
+        Self { raw: Raw::Shared(Bytes::from_static(b"null")), value: Value::Null }
     }
 
     /// The id's JSON text, as its sender spelt it.
     pub fn raw(&self) -> &str {
         // A slice of a JSON text that was checked to be UTF-8 when it was parsed.
-        std::str::from_utf8(&self.raw).unwrap_or("null")
+        std::str::from_utf8(self.raw.as_bytes()).unwrap_or("null")
     }
 
     /// Whether the id is null, which only an error in answer to an unreadable request has.
@@ -101,7 +136,7 @@ impl RequestId {
 
     /// The same id in memory of its own, so that it does not keep the message it came in alive.
     pub(crate) fn detached(&self) -> Self {
-        Self { raw: Bytes::copy_from_slice(&self.raw), value: self.value.clone() }
+        Self { raw: self.raw.detached(), value: self.value.clone() }
     }
 }
 
@@ -206,6 +241,16 @@ mod tests {
             (r#""null""#, "null"),
         ] {
             assert_ne!(id(a), id(b), "{a} {b}");
+        }
+    }
+
+    #[test]
+    fn a_detached_id_is_the_same_in_value_and_spelling() {
+        let long = format!("\"{}\"", "x".repeat(40));
+        for text in ["1", "1.0", "\"a\"", "null", "\"123456789012345678901234567890\"", &long] {
+            let detached = id(text).detached();
+            assert_eq!(detached, id(text));
+            assert_eq!(detached.raw(), text);
         }
     }
 

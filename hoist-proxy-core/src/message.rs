@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
+use crate::era::method_name;
 use crate::json::{Keys, RawJson, check_keys};
 use crate::line::without_bom;
 use crate::{Ambiguity, Line, RequestId};
@@ -43,7 +44,7 @@ pub struct Message {
     line: Line,
     kind: Kind,
     id: Option<RequestId>,
-    method: Option<Box<str>>,
+    method: Option<Cow<'static, str>>,
     params: Option<RawJson>,
     result: Option<RawJson>,
     error: Option<RawJson>,
@@ -114,7 +115,7 @@ impl Message {
             line: line.clone(),
             kind,
             id,
-            method: envelope.method.map(Into::into),
+            method: envelope.method.map(method_name),
             params: envelope.params.map(raw),
             result: envelope.result.map(raw),
             error: envelope.error.map(raw),
@@ -139,6 +140,11 @@ impl Message {
     /// The method of a request or notification.
     pub fn method(&self) -> Option<&str> {
         self.method.as_deref()
+    }
+
+    /// The same, to keep.
+    pub(crate) fn owned_method(&self) -> Option<Cow<'static, str>> {
+        self.method.clone()
     }
 
     /// The params of a request or notification, if it has any.

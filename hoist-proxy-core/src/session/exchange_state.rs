@@ -1,5 +1,6 @@
 //! What is known of one exchange.
 
+use std::borrow::Cow;
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
@@ -14,7 +15,7 @@ pub(crate) struct ExchangeState {
     pub(crate) in_batch: bool,
     /// The request's params as they came, for the era, the version and the capabilities.
     params: Option<RawJson>,
-    pub(crate) method: Box<str>,
+    pub(crate) method: Cow<'static, str>,
     /// How many layers hold it: those around a held request of a layer's own count too.
     pub(super) holding: AtomicUsize,
     changing: Mutex<Changing>,
@@ -52,7 +53,7 @@ impl ExchangeState {
             direction,
             in_batch,
             params: request.params().cloned(),
-            method: request.method().into(),
+            method: request.method.clone(),
             holding: AtomicUsize::new(0),
             changing: Mutex::new(Changing {
                 id,
