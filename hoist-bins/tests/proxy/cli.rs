@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 
 use hoist_trace::log::Origin;
 use serde_json::Value;
@@ -20,9 +20,18 @@ fn hoist() -> &'static Path {
     Path::new(env!("CARGO_BIN_EXE_hoist"))
 }
 
+/// What a command came to that is given no input.
+#[track_caller]
+fn output(command: &mut Command) -> Output {
+    let mut host = Host::spawn(command);
+    host.close();
+    let status = host.wait();
+    let stderr = host.stderr().into_bytes();
+    Output { status, stdout: std::mem::take(&mut host.received), stderr }
+}
+
 fn run(program: &Path, words: &[&str]) -> Output {
-    let mut command = Command::new(program);
-    command.args(words).stdin(Stdio::null()).output().expect("it can be started")
+    output(Command::new(program).args(words))
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -146,7 +155,7 @@ fn the_server_gets_arguments_environment_and_folder_as_they_are() {
 fn a_short_path_is_named_when_a_tool_of_the_users_is_not_in_it() {
     let mut command = Command::new(hoist_mcp());
     command.env_clear().env("PATH", "/usr/bin:/bin").args(["--", "hoist-uvx", "server"]);
-    let output = command.stdin(Stdio::null()).output().expect("it can be started");
+    let output = output(&mut command);
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(125), "{said}");
     assert!(said.contains("hoist-uvx") && said.contains("/usr/bin:/bin"), "{said}");
@@ -166,7 +175,7 @@ fn the_pipeline_of_the_documentation_works() {
         .replace("target/debug/hoist-mcp-demo", demo().to_str().expect("it is text"))
         .replace("target/debug/hoist-mcp ", &format!("{} ", hoist_mcp().display()));
     assert!(!script.contains("target/debug/hoist-mcp ") || script.contains("/target/debug"));
-    let output = Command::new("sh").args(["-c", &script]).output().expect("there is a shell");
+    let output = output(Command::new("sh").args(["-c", &script]));
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     // Four requests and a notification go in, four answers come out.
     assert_eq!(text(&output.stdout).lines().count(), 4);
@@ -179,7 +188,7 @@ fn the_pipeline_of_the_documentation_works() {
 fn walkthrough(temporary: &Path, words: &[&OsStr]) -> Output {
     let mut command = Command::new(hoist());
     command.env_clear().env("TMPDIR", temporary).current_dir("/").arg("try").args(words);
-    command.stdin(Stdio::null()).output().expect("it can be started")
+    output(&mut command)
 }
 
 #[track_caller]

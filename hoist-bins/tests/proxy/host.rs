@@ -3,14 +3,14 @@
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
-use std::process::{Child, ChildStderr, ChildStdin, Command, ExitStatus, Stdio};
+use std::process::{ChildStderr, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::processes::until;
+use crate::processes::Process;
 
 /// How long a test waits for what must come. Never waited for in full by a test that passes.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
@@ -29,7 +29,7 @@ pub(crate) fn demo() -> &'static Path {
 pub(crate) struct Host {
     /// What it is called when something goes wrong.
     pub(crate) name: String,
-    process: Child,
+    process: Process,
     input: Option<ChildStdin>,
     lines: Receiver<Vec<u8>>,
     stderr: Option<JoinHandle<Vec<u8>>>,
@@ -64,14 +64,10 @@ impl Host {
 
     /// As [`spawn`](Self::spawn), but nobody reads its standard error, which is returned.
     pub(crate) fn spawn_deaf(command: &mut Command) -> (Self, ChildStderr) {
-        let mut process = command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the program can be started");
-        let output = process.stdout.take().expect("a pipe was asked for");
-        let error = process.stderr.take().expect("a pipe was asked for");
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut process = Process::spawn(command);
+        let output = process.0.stdout.take().expect("a pipe was asked for");
+        let error = process.0.stderr.take().expect("a pipe was asked for");
         let (sender, lines) = channel();
         thread::spawn(move || {
             let mut output = BufReader::new(output);
@@ -86,7 +82,7 @@ impl Host {
         });
         let host = Self {
             name: String::new(),
-            input: process.stdin.take(),
+            input: process.0.stdin.take(),
             process,
             lines,
             stderr: None,
@@ -98,7 +94,7 @@ impl Host {
 
     /// The process's id, which stays its own until it was waited for.
     pub(crate) fn id(&self) -> Pid {
-        Pid::from_child(&self.process)
+        self.process.id()
     }
 
     /// Sends the process a signal.
@@ -207,10 +203,7 @@ impl Host {
     #[track_caller]
     pub(crate) fn wait(&mut self) -> ExitStatus {
         while self.line().is_some() {}
-        // There is no way to wait for a process with a bound but to look.
-        until("the end of a process that has closed its output", || {
-            self.process.try_wait().expect("our own child")
-        })
+        self.process.wait()
     }
 
     /// What the process wrote on standard error. Call it once the process has ended.
@@ -232,15 +225,4 @@ impl Host {
 fn excerpt(line: &[u8]) -> String {
     let start = String::from_utf8_lossy(&line[..line.len().min(300)]);
     format!("{start:?} ({} bytes)", line.len())
-}
-
-impl Drop for Host {
-    /// A test that failed leaves nothing running.
-    fn drop(&mut self) {
-        self.input = None;
-        if matches!(self.process.try_wait(), Ok(None)) {
-            let _ = self.process.kill();
-            let _ = self.process.wait();
-        }
-    }
 }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus};
 use std::thread;
 use std::time::Duration;
 
@@ -9,6 +10,36 @@ use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 use crate::host::PATIENCE;
+
+/// A process that ends with the test at the latest.
+pub(crate) struct Process(pub(crate) Child);
+
+impl Process {
+    pub(crate) fn spawn(command: &mut Command) -> Self {
+        Self(command.spawn().expect("the program can be started"))
+    }
+
+    /// The process's id, which stays its own until it was waited for.
+    pub(crate) fn id(&self) -> Pid {
+        Pid::from_child(&self.0)
+    }
+
+    /// Waits for its end, though not for ever.
+    #[track_caller]
+    pub(crate) fn wait(&mut self) -> ExitStatus {
+        // There is no way to wait for a process with a bound but to look.
+        until("the end of a process", || self.0.try_wait().expect("our own child"))
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        if matches!(self.0.try_wait(), Ok(None)) {
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
+    }
+}
 
 /// A file in which servers note what they live through, each note a line.
 ///

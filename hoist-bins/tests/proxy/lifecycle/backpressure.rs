@@ -1,13 +1,13 @@
 //! A side that does not read holds back the other one, and not the proxy.
 
 use std::io::{BufRead, BufReader};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use tempfile::TempDir;
 
 use super::{ANSWER, CALL, LONG};
 use crate::play::{Play, got};
-use crate::processes::Notes;
+use crate::processes::{Notes, Process};
 use crate::ways::Way;
 
 /// More memory than a session needs, and less than it would keep if it held nobody back.
@@ -48,13 +48,13 @@ fn a_host_that_does_not_read_holds_the_server_back() {
         let dir = TempDir::new().expect("a temporary directory");
         let play =
             Play::new().write_until_stuck(&notes.path(), &note(), LINES).note_parent(&notes.path());
-        let mut command: Command = way.command(dir.path(), play.command(dir.path()), &LONG);
+        let mut command = way.command(dir.path(), play.command(dir.path()), &LONG);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut process = command.spawn().expect("it can be started");
+        let mut process = Process::spawn(&mut command);
         let written: usize = notes.wait_for("written ").parse().expect("a number");
         assert!(written < LINES / 10, "{way:?}: {written} lines were taken from the server");
         // Now it reads, and gets all of it.
-        let mut output = BufReader::new(process.stdout.take().expect("a pipe was asked for"));
+        let mut output = BufReader::new(process.0.stdout.take().expect("a pipe was asked for"));
         let mut line = String::new();
         for at in 0..LINES {
             line.clear();
@@ -62,7 +62,8 @@ fn a_host_that_does_not_read_holds_the_server_back() {
             assert!(line == note(), "{way:?}, line {at}: {line:?}");
         }
         little_memory(&notes);
-        assert!(process.wait().expect("our own child").success());
+        drop(process.0.stdin.take());
+        assert!(process.wait().success());
     }
 }
 

@@ -7,7 +7,7 @@ use tempfile::TempDir;
 
 use super::{ANSWER, CALL, LONG, SHORT, answered};
 use crate::play::Play;
-use crate::processes::Notes;
+use crate::processes::{Notes, Process};
 use crate::ways::Way;
 
 #[test]
@@ -45,9 +45,9 @@ fn a_host_that_reads_no_more_is_still_heard_until_it_closes() {
             .linger();
         let mut command = way.command(dir.path(), play.command(dir.path()), &SHORT);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut process = command.spawn().expect("it can be started");
-        let mut input = process.stdin.take().expect("a pipe was asked for");
-        let mut output = BufReader::new(process.stdout.take().expect("a pipe was asked for"));
+        let mut process = Process::spawn(&mut command);
+        let mut input = process.0.stdin.take().expect("a pipe was asked for");
+        let mut output = BufReader::new(process.0.stdout.take().expect("a pipe was asked for"));
         writeln!(input, "{CALL}").expect("it is read");
         let mut line = String::new();
         output.read_line(&mut line).expect("it can be read");
@@ -58,7 +58,7 @@ fn a_host_that_reads_no_more_is_still_heard_until_it_closes() {
         notes.wait_for("third");
         // Nobody is left on either pipe: the clock starts.
         drop(input);
-        assert_eq!(process.wait().expect("our own child").code(), Some(5), "{way:?}");
+        assert_eq!(process.wait().code(), Some(5), "{way:?}");
         assert_eq!(notes.lines()[1..], ["third", "eof", "SIGTERM"], "{way:?}");
     }
 }
@@ -71,7 +71,7 @@ fn a_host_without_streams_ends_the_server_at_once() {
         let play = Play::new().drain().write(ANSWER).note(&notes.path(), "eof").exit(3);
         let mut command = way.command(dir.path(), play.command(dir.path()), &LONG);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        let status = command.status().expect("it can be started");
+        let status = Process::spawn(&mut command).wait();
         assert_eq!((status.code(), notes.lines()), (Some(3), vec!["eof".to_owned()]), "{way:?}");
     }
 }

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use super::{ANSWER, CALL, LONG};
 use crate::host::Host;
 use crate::play::{Play, got};
-use crate::processes::Notes;
+use crate::processes::{Notes, Process};
 use crate::ways::Way;
 
 #[test]
@@ -68,7 +68,7 @@ fn a_host_may_pass_sockets() {
         let output = theirs.try_clone().expect("it can be had twice");
         let mut command = way.command(dir.path(), play.command(dir.path()), &LONG);
         command.stdin(OwnedFd::from(theirs)).stdout(OwnedFd::from(output)).stderr(Stdio::null());
-        let mut process = command.spawn().expect("it can be started");
+        let mut process = Process::spawn(&mut command);
         drop(command);
         host.write_all(format!("{CALL}\n").as_bytes()).expect("it is read");
         let mut first = vec![0; ANSWER.len()];
@@ -78,7 +78,7 @@ fn a_host_may_pass_sockets() {
         let mut rest = String::new();
         host.read_to_string(&mut rest).expect("the rest");
         assert_eq!(rest, "late", "{way:?}");
-        assert!(process.wait().expect("our own child").success(), "{way:?}");
+        assert!(process.wait().success(), "{way:?}");
     }
 }
 
@@ -92,8 +92,7 @@ fn input_and_output_may_be_files() {
         let mut command = way.command(dir.path(), play.command(dir.path()), &LONG);
         command.stdin(File::open(&input).expect("it is there"));
         command.stdout(File::create(&output).expect("it can be made"));
-        let status = command.status().expect("it can be started");
-        assert!(status.success(), "{way:?}");
+        assert!(Process::spawn(&mut command).wait().success(), "{way:?}");
         assert_eq!(fs::read_to_string(&output).expect("it is there"), ANSWER.repeat(2), "{way:?}");
         assert_eq!(got(dir.path()), format!("{CALL}\n{CALL}").as_bytes(), "{way:?}");
     }
