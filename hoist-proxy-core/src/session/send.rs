@@ -84,7 +84,8 @@ fn leave<'a>(
     let (waiter, answer) = oneshot::channel();
     let (id, line, made) = {
         let mut state = core.state();
-        if state.is_closed(direction) {
+        // A host that has closed its end may read on: what the server asks still reaches it.
+        if state.is_closed(direction) && (own || direction == Direction::ToServer) {
             return Err(Error::Closed { direction });
         }
         let (id, line, made) = match request.source {
@@ -104,7 +105,9 @@ fn leave<'a>(
                 }
             }
         };
-        state.ledger.send(direction, &id, serial, waiter);
+        if !state.is_closed(direction) {
+            state.ledger.send(direction, &id, serial, waiter);
+        }
         (id.detached(), line, made)
     };
     if !own {
@@ -120,7 +123,12 @@ fn leave<'a>(
     } else {
         state.push(direction, line);
     }
+    let closed = state.is_closed(direction);
     drop(state);
+    if closed {
+        // Nobody is left to answer it.
+        return Err(Error::Closed { direction });
+    }
     Ok((Sent { core, exchange, id, serial, own, made_by, answered: false }, answer))
 }
 
