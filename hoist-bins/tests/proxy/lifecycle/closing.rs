@@ -7,7 +7,7 @@ use tempfile::TempDir;
 use super::{ANSWER, CALL, LONG, SHORT, answered};
 use crate::play::Play;
 use crate::processes::{Notes, busy};
-use crate::ways::Way;
+use crate::ways::{Case, Way};
 
 #[test]
 fn the_servers_exit_code_is_the_proxys() {
@@ -48,6 +48,22 @@ fn what_the_server_writes_after_its_input_ended_is_passed_on() {
         assert_eq!(notes.lines(), ["eof"], "{way:?}");
         run.check_log();
     }
+}
+
+#[test]
+fn a_request_the_server_makes_after_its_input_ended_is_passed_on_too() {
+    // The host cannot answer any more, but it reads.
+    let late = concat!(
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"roots/list\"}\n",
+        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"}\n",
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n",
+    );
+    Case::new(&["tools/call", "roots/list"], Play::new().read(1).drain().write(late))
+        .same_in_every_way(|host| {
+            host.send(CALL);
+            host.close();
+            host.expect(late);
+        });
 }
 
 #[test]
