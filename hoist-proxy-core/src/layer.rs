@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 
-use crate::{Acts, Error, Interceptor, Next, Request, Response, SessionContext};
+use crate::{Acts, Error, Hold, Interceptor, Next, Request, Response, SessionContext, WhenBroken};
 
 /// Makes one session's [`Interceptor`]: each session has its own recorder, its own caps, its own
 /// facts.
@@ -63,6 +63,9 @@ where
 
 /// An interceptor from a function that handles the requests `acts` names.
 ///
+/// It may hold an exchange as long as it likes, and lets nothing through when it breaks, unless
+/// told otherwise: [`InterceptorFn::max_hold`], [`InterceptorFn::when_broken`].
+///
 /// # Examples
 ///
 /// ```
@@ -79,17 +82,37 @@ where
 ///     })
 /// });
 /// ```
-pub fn interceptor_fn<F>(name: impl Into<String>, acts: Acts, call: F) -> impl Interceptor
+pub fn interceptor_fn<F>(name: impl Into<String>, acts: Acts, call: F) -> InterceptorFn<F>
 where
     F: for<'a> Fn(Request, Next<'a>) -> BoxFuture<'a, Result<Response, Error>> + Send + Sync,
 {
-    InterceptorFn { name: name.into(), acts, call }
+    InterceptorFn { name: name.into(), acts, call, max_hold: None, when_broken: WhenBroken::Refuse }
 }
 
-struct InterceptorFn<F> {
+/// An interceptor made of a function: what [`interceptor_fn`] returns.
+pub struct InterceptorFn<F> {
     name: String,
     acts: Acts,
     call: F,
+    max_hold: Option<Hold>,
+    when_broken: WhenBroken,
+}
+
+impl<F> InterceptorFn<F> {
+    /// Limits how long it may hold an exchange ([`Interceptor::max_hold`]).
+    #[must_use]
+    pub fn max_hold(mut self, hold: Hold) -> Self {
+        self.max_hold = Some(hold);
+        self
+    }
+
+    /// Says what becomes of a request that was with it when it broke
+    /// ([`Interceptor::when_broken`]).
+    #[must_use]
+    pub fn when_broken(mut self, then: WhenBroken) -> Self {
+        self.when_broken = then;
+        self
+    }
 }
 
 impl<F> Interceptor for InterceptorFn<F>
@@ -104,6 +127,14 @@ where
         self.acts.clone()
     }
 
+    fn max_hold(&self) -> Option<Hold> {
+        self.max_hold
+    }
+
+    fn when_broken(&self) -> WhenBroken {
+        self.when_broken
+    }
+
     fn call<'a>(
         &'a self,
         request: Request,
@@ -116,5 +147,31 @@ where
 impl<F> fmt::Debug for InterceptorFn<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("InterceptorFn").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::testkit;
+    use crate::{Direction, Interceptor};
+
+    #[tokio::test(start_paused = true)]
+    async fn a_function_that_hangs_is_left_out_as_it_was_told() {
+        let layer = layer_fn(|_session| {
+            let acts = Acts::nothing().on(Direction::ToServer, "ping");
+            let hang =
+                interceptor_fn("hang", acts, |_request, _next| Box::pin(std::future::pending()));
+            let hold = Hold::at_most(Duration::from_secs(1));
+            Ok(Box::new(hang.max_hold(hold).when_broken(WhenBroken::Pass)) as Box<dyn Interceptor>)
+        });
+        let mut session = testkit::session(vec![Box::new(layer)]);
+        session.host.send(r#"{"id":1,"method":"ping"}"#).await;
+        session.server.expect(r#"{"id":1,"method":"ping"}"#).await;
+        session.server.send(r#"{"id":1,"result":{}}"#).await;
+        session.host.expect(r#"{"id":1,"result":{}}"#).await;
+        session.end().await;
     }
 }

@@ -32,7 +32,7 @@ pub use interceptor::{
     WhenBroken,
 };
 pub use json::{InvalidJson, RawJson};
-pub use layer::{Layer, interceptor_fn, layer_fn};
+pub use layer::{InterceptorFn, Layer, interceptor_fn, layer_fn};
 pub use line::{Line, Terminator};
 pub use message::{Kind, Message};
 pub use proxy::{DEFAULT_MAX_MESSAGE_BYTES, MAX_EXCHANGES, MAX_HELD, Proxy, Report};
