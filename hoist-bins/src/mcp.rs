@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use hoist_proxy_core::{Error, Layer, Proxy, Report, SessionId};
 use hoist_trace::{RecordLayer, RecordOptions};
-use hoist_transport::{ChildServer, Stderr, Stdio};
+use hoist_transport::{ChildServer, Stderr, Stdio, Termination};
 
 use crate::cli::McpOptions;
 use crate::diagnostics::{report_to, with_causes};
@@ -77,11 +77,11 @@ fn serve(
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let report = runtime.block_on(async {
         // Before anything is started, so that no signal is lost.
-        let shutdown = hoist_transport::termination()?;
+        let termination = Termination::catch()?;
         // The log is not worth the session.
         hoist_transport::outlive_file_limit()?;
-        let proxy = proxy(options, surroundings, layers, stderr);
-        Ok::<Report, Box<dyn std::error::Error>>(proxy.run(shutdown).await?)
+        let proxy = proxy(options, surroundings, layers, stderr, &termination);
+        Ok::<Report, Box<dyn std::error::Error>>(proxy.run(termination.requested()).await?)
     })?;
     // A thread that waits for standard input must not keep the process.
     runtime.shutdown_background();
@@ -94,16 +94,17 @@ fn proxy(
     surroundings: &Surroundings,
     layers: Vec<Box<dyn Layer>>,
     stderr: &Arc<Stderr>,
+    termination: &Termination,
 ) -> Proxy<Stdio, ChildServer> {
     let mut command = options.command.iter().cloned();
     // The parser takes no command line without one.
     let program = command.next().unwrap_or_default();
-    let mut server = ChildServer::new(program, command).grace(options.grace);
+    let mut server = ChildServer::new(program, command).grace(options.grace).told_by(termination);
     if let Some(path) = &surroundings.search_path {
         server = server.search_path(path.clone());
     }
     let process_id = std::process::id();
-    let mut proxy = Proxy::new(Stdio::new(), server)
+    let mut proxy = Proxy::new(Stdio::new().watched_by(termination), server)
         .max_message_bytes(options.max_message_bytes)
         .end_grace(options.grace)
         .session_names(move |_| SessionId::at(SystemTime::now(), process_id, None));

@@ -8,6 +8,7 @@ mod reader;
 mod signals;
 mod stderr;
 mod stdio;
+mod termination;
 #[cfg(unix)]
 mod unix_fd;
 mod writer;
@@ -15,7 +16,8 @@ mod writer;
 pub use child::ChildServer;
 pub use framing::Framer;
 pub use reader::LineReader;
-pub use signals::{outlive_file_limit, termination};
+pub use signals::outlive_file_limit;
 pub use stderr::Stderr;
 pub use stdio::Stdio;
+pub use termination::Termination;
 pub use writer::LineWriter;

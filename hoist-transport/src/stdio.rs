@@ -11,7 +11,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use crate::blocking::{BlockingReader, BlockingWriter};
 #[cfg(unix)]
 use crate::unix_fd::{self, Kind, PollWriter, SocketReader, Waiting};
-use crate::{LineReader, LineWriter};
+use crate::{LineReader, LineWriter, Termination};
 
 /// One host, on the process's standard input and output.
 ///
@@ -36,6 +36,7 @@ use crate::{LineReader, LineWriter};
 #[derive(Debug, Default)]
 pub struct Stdio {
     source: Source,
+    termination: Option<Termination>,
 }
 
 #[derive(Debug, Default)]
@@ -64,14 +65,30 @@ impl Stdio {
     /// its standard input and output.
     #[cfg(unix)]
     pub fn from_fds(input: OwnedFd, output: OwnedFd) -> Self {
-        Self { source: Source::Given { input, output } }
+        Self { source: Source::Given { input, output }, termination: None }
+    }
+
+    /// Has `termination` see whether this host has closed its end when a signal comes, also before
+    /// that end was reached by reading. A duplicate of the input stays open as long as it lives.
+    #[must_use]
+    pub fn watched_by(mut self, termination: &Termination) -> Self {
+        self.termination = Some(termination.clone());
+        self
+    }
+
+    #[cfg(unix)]
+    fn reader(&self, input: OwnedFd) -> io::Result<Reader> {
+        if let Some(termination) = &self.termination {
+            termination.watch_host(input.try_clone()?);
+        }
+        reader(input)
     }
 
     fn open(&mut self) -> io::Result<Option<Connection>> {
         let (reader, writer) = match std::mem::replace(&mut self.source, Source::Taken) {
             #[cfg(unix)]
             Source::Process => (
-                reader(io::stdin().as_fd().try_clone_to_owned()?)?,
+                self.reader(io::stdin().as_fd().try_clone_to_owned()?)?,
                 writer(io::stdout().as_fd().try_clone_to_owned()?)?,
             ),
             #[cfg(not(unix))]
@@ -80,7 +97,7 @@ impl Stdio {
                 LineWriter::new(Box::new(BlockingWriter::start(io::stdout())?) as BoxWrite),
             ),
             #[cfg(unix)]
-            Source::Given { input, output } => (reader(input)?, writer(output)?),
+            Source::Given { input, output } => (self.reader(input)?, writer(output)?),
             Source::Taken => return Ok(None),
         };
         Ok(Some(Connection::new(LineReader::new(reader), writer)))

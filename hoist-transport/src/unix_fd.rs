@@ -158,10 +158,24 @@ fn gone_interest() -> Interest {
 }
 
 fn is_gone(fd: impl AsFd) -> bool {
-    let mut fds = [PollFd::new(&fd, PollFlags::empty())];
+    shows(fd, PollFlags::empty(), PollFlags::ERR | PollFlags::HUP)
+}
+
+/// Whether the other side of what is read here has closed its end, even if what it wrote before
+/// has not been read. Not to be told of a file, whose end is just where it ends.
+pub(crate) fn has_hung_up(fd: impl AsFd) -> bool {
+    // A socket's peer may have closed one direction only.
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    let half = PollFlags::RDHUP;
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    let half = PollFlags::empty();
+    shows(fd, half, half | PollFlags::ERR | PollFlags::HUP)
+}
+
+fn shows(fd: impl AsFd, asked: PollFlags, wanted: PollFlags) -> bool {
+    let mut fds = [PollFd::new(&fd, asked)];
     let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
-    rustix::event::poll(&mut fds, Some(&at_once)).is_ok()
-        && fds[0].revents().intersects(PollFlags::ERR | PollFlags::HUP)
+    rustix::event::poll(&mut fds, Some(&at_once)).is_ok() && fds[0].revents().intersects(wanted)
 }
 
 impl AsyncWrite for PollWriter {

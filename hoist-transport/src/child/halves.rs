@@ -12,19 +12,32 @@ use tokio::sync::{oneshot, watch};
 
 use crate::{LineReader, LineWriter};
 
+/// What the supervisor is told of the child's connection.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Told {
+    /// The child's input was closed, or is to be once the child has read it, for no other reason
+    /// than that there is nothing more for it.
+    pub(super) input_over: bool,
+    pub(super) must_end: bool,
+}
+
 /// Tells the supervisor that the child must end. That the last of them is dropped says the same:
 /// nobody waits for the child any more.
 #[derive(Debug, Clone)]
-pub(super) struct Urgent(watch::Sender<bool>);
+pub(super) struct Urgent(watch::Sender<Told>);
 
 impl Urgent {
-    pub(super) fn channel() -> (Self, watch::Receiver<bool>) {
-        let (to, from) = watch::channel(false);
+    pub(super) fn channel() -> (Self, watch::Receiver<Told>) {
+        let (to, from) = watch::channel(Told::default());
         (Self(to), from)
     }
 
     fn tell(&self) {
-        self.0.send_if_modified(|urgent| !std::mem::replace(urgent, true));
+        self.0.send_if_modified(|told| !std::mem::replace(&mut told.must_end, true));
+    }
+
+    fn tell_input_over(&self) {
+        self.0.send_if_modified(|told| !std::mem::replace(&mut told.input_over, true));
     }
 }
 
@@ -144,6 +157,8 @@ impl WriteLines for ChildWriter {
     fn poll_close(&mut self, cx: &mut Context<'_>, closing: Closing) -> Poll<io::Result<()>> {
         if closing == Closing::Urgent {
             self.urgent.tell();
+        } else {
+            self.urgent.tell_input_over();
         }
         self.lines.poll_close(cx, closing)
     }

@@ -15,12 +15,13 @@ use std::time::Duration;
 use hoist_proxy_core::{BoxFuture, Connection, Ended, Error, SessionContext, Upstream};
 use tokio::process::{Child, Command};
 use tokio::sync::{oneshot, watch};
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::{Instant, sleep_until};
 
 use self::group::{ProcessGroup, Tell};
-use self::halves::{ChildReader, ChildWriter, CutOff, CutOffSender, Urgent};
+use self::halves::{ChildReader, ChildWriter, CutOff, CutOffSender, Told, Urgent};
 use self::shutdown::{Action, Shutdown};
-use crate::{LineReader, LineWriter};
+use crate::termination::{Follow, Requests};
+use crate::{LineReader, LineWriter, Termination};
 
 /// A server that is started as a child process, one for each session.
 ///
@@ -34,6 +35,8 @@ use crate::{LineReader, LineWriter};
 /// - [`Closing::Urgent`](hoist_proxy_core::Closing::Urgent), or dropping the connection, closes
 ///   its input and starts the clock: after the grace its process group gets SIGTERM, after
 ///   another SIGKILL.
+/// - A host that insists ([`told_by`](Self::told_by)) has SIGTERM sent at once, and SIGKILL after
+///   the grace or 1.5 seconds, whichever is shorter.
 /// - When the child has ended and others of its group have not, the same clock runs for them.
 /// - A process that has left the group cannot be ended. Its hold on the child's output is cut off
 ///   a grace after the last of the group has ended.
@@ -65,6 +68,7 @@ pub struct ChildServer {
     args: Vec<OsString>,
     grace: Duration,
     search_path: Option<OsString>,
+    termination: Option<Termination>,
 }
 
 impl ChildServer {
@@ -82,6 +86,7 @@ impl ChildServer {
             args: args.into_iter().map(Into::into).collect(),
             grace: Self::DEFAULT_GRACE,
             search_path: None,
+            termination: None,
         }
     }
 
@@ -95,6 +100,17 @@ impl ChildServer {
     /// about where programs are looked for.
     pub fn search_path(mut self, path: impl Into<OsString>) -> Self {
         self.search_path = Some(path.into());
+        self
+    }
+
+    /// Heeds a host that insists. A host that has closed its end and then signals, or that signals
+    /// twice, is about to kill this process, so the child must be gone before: it gets SIGTERM at
+    /// once.
+    ///
+    /// A first signal while the host's end is open changes nothing here. It is for the proxy,
+    /// which closes the child's input ([`Closing::Urgent`](hoist_proxy_core::Closing::Urgent)).
+    pub fn told_by(mut self, termination: &Termination) -> Self {
+        self.termination = Some(termination.clone());
         self
     }
 
@@ -119,12 +135,13 @@ impl ChildServer {
         let group = ProcessGroup::of(&child);
         let stdin = child.stdin.take().expect("its input was asked for as a pipe");
         let stdout = child.stdout.take().expect("its output was asked for as a pipe");
-        let (urgent, must_end) = Urgent::channel();
+        let (urgent, told) = Urgent::channel();
+        let signals = self.termination.as_ref().map(Termination::follow).unwrap_or_default();
         let (cut_off_sender, cut_off) = CutOff::channel();
         let (ended_sender, has_ended) = oneshot::channel();
         let shutdown = Shutdown::new(self.grace);
-        let supervisor = Supervisor { child, group, shutdown, must_end, urgent: false };
-        tokio::spawn(supervisor.run(ended_sender, cut_off_sender, self.grace));
+        let supervisor = Supervisor { child, group, shutdown, told, signals, urgent: false };
+        tokio::spawn(supervisor.run(ended_sender, cut_off_sender));
         Ok(Started {
             reader: ChildReader { lines: LineReader::new(stdout), cut_off, urgent: urgent.clone() },
             writer: ChildWriter { lines: LineWriter::new(stdin), urgent: urgent.clone() },
@@ -200,27 +217,31 @@ struct Supervisor {
     child: Child,
     group: ProcessGroup,
     shutdown: Shutdown,
-    must_end: watch::Receiver<bool>,
+    told: watch::Receiver<Told>,
+    signals: Follow,
     /// Whether the child was told to end, rather than ended by itself.
     urgent: bool,
 }
 
 impl Supervisor {
-    async fn run(
-        mut self,
-        ended: oneshot::Sender<Ended>,
-        mut cut_off: CutOffSender,
-        grace: Duration,
-    ) {
+    async fn run(mut self, ended: oneshot::Sender<Ended>, mut cut_off: CutOffSender) {
         let how = self.until_over().await;
         // Whoever asks for it may have gone.
         let _ = ended.send(how);
-        tokio::select! {
-            () = cut_off.closed() => {}
-            () = sleep(grace) => {
-                let at_once = self.urgent || *self.must_end.borrow();
-                cut_off.fire(at_once);
+        let until = Instant::now() + self.shutdown.last_grace();
+        loop {
+            tokio::select! {
+                () = cut_off.closed() => return,
+                requests = self.signals.next() => {
+                    if !self.is_insistent(requests) {
+                        continue;
+                    }
+                    self.urgent = true;
+                }
+                () = sleep_until(until) => {}
             }
+            let at_once = self.urgent || self.told.borrow().must_end;
+            return cut_off.fire(at_once);
         }
     }
 
@@ -235,14 +256,28 @@ impl Supervisor {
                     how = Some(status.map_or_else(|_| Ended::default(), group::ended));
                     self.shutdown.child_ended(Instant::now(), self.group.look());
                 }
-                _ = self.must_end.changed(), if !self.urgent => {
-                    self.urgent = true;
-                    self.shutdown.urgent(Instant::now());
+                changed = self.told.changed(), if !self.urgent => {
+                    if changed.is_err() || self.told.borrow().must_end {
+                        self.urgent = true;
+                        self.shutdown.urgent(Instant::now());
+                    }
+                }
+                requests = self.signals.next() => {
+                    if self.is_insistent(requests) {
+                        self.shutdown.insist(Instant::now());
+                    }
                 }
                 () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => self.tick(),
             }
         }
         how.unwrap_or_default()
+    }
+
+    /// Whether the host is about to kill this process. The first signal is none of that while the
+    /// host's end is open.
+    fn is_insistent(&self, requests: Requests) -> bool {
+        let host_left = requests.after_host || self.told.borrow().input_over;
+        requests.signals >= 2 || (requests.signals == 1 && host_left)
     }
 
     fn tick(&mut self) {

@@ -16,6 +16,10 @@ const SLOWEST_LOOK: Duration = Duration::from_millis(100);
 /// to it: what cannot be woken cannot be waited for, and some containers never collect the dead.
 const BURIAL: Duration = Duration::from_secs(1);
 
+/// How long a server that was sent SIGTERM has when the host insists. Hosts that do kill two
+/// seconds later, and with the proxy gone nobody ends the server.
+const INSISTENT_GRACE: Duration = Duration::from_millis(1500);
+
 /// What is to be done now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Action {
@@ -39,10 +43,14 @@ pub(super) enum Group {
 /// The course of one server's end.
 ///
 /// The clock starts when the server must end, or when the child has ended and left others of its
-/// group behind. From then on: a grace, SIGTERM, a grace, SIGKILL. It never starts anew.
+/// group behind. From then on: a grace, SIGTERM, a grace, SIGKILL. It never starts anew, but is
+/// moved forward by a host that insists.
 #[derive(Debug)]
 pub(super) struct Shutdown {
+    /// The time before SIGTERM.
     grace: Duration,
+    /// The time between SIGTERM and SIGKILL.
+    last_grace: Duration,
     clock: Clock,
     child: Child,
 }
@@ -72,7 +80,7 @@ enum Child {
 impl Shutdown {
     /// A server that runs and may go on running.
     pub(super) fn new(grace: Duration) -> Self {
-        Self { grace, clock: Clock::Stopped, child: Child::Running }
+        Self { grace, last_grace: grace, clock: Clock::Stopped, child: Child::Running }
     }
 
     /// The server must end.
@@ -80,6 +88,21 @@ impl Shutdown {
         if self.clock == Clock::Stopped {
             self.clock = Clock::Waiting(now + self.grace);
         }
+    }
+
+    /// The host insists: SIGTERM now, unless it was sent already, and SIGKILL soon.
+    pub(super) fn insist(&mut self, now: Instant) {
+        self.last_grace = self.grace.min(INSISTENT_GRACE);
+        self.clock = match self.clock {
+            Clock::Stopped | Clock::Waiting(_) => Clock::Waiting(now),
+            Clock::Terminated(at) => Clock::Terminated(at.min(now + self.last_grace)),
+            killed @ (Clock::Killed(_) | Clock::Over) => killed,
+        };
+    }
+
+    /// How long what holds the output may keep it once the group is empty.
+    pub(super) fn last_grace(&self) -> Duration {
+        self.last_grace
     }
 
     /// The child has ended.
@@ -129,7 +152,7 @@ impl Shutdown {
         }
         let (clock, action) = match self.clock {
             Clock::Waiting(at) if now >= at => {
-                (Clock::Terminated(now + self.grace), Action::Terminate)
+                (Clock::Terminated(now + self.last_grace), Action::Terminate)
             }
             Clock::Terminated(at) if now >= at => (Clock::Killed(now + BURIAL), Action::Kill),
             Clock::Killed(at) if now >= at => (Clock::Over, Action::GiveUp),
@@ -202,6 +225,60 @@ mod tests {
         assert_eq!(
             course(&mut shutdown, start, u64::MAX, |_| Group::Left),
             [(10_000, Action::Kill), (11_000, Action::GiveUp)]
+        );
+    }
+
+    #[test]
+    fn a_host_that_insists_is_obeyed_at_once() {
+        for before in ["nothing", "the end of the input", "the end of the child"] {
+            let start = Instant::now();
+            let mut shutdown = Shutdown::new(GRACE);
+            match before {
+                "nothing" => {}
+                "the end of the input" => shutdown.urgent(start),
+                _ => shutdown.child_ended(start, Group::Left),
+            }
+            shutdown.insist(start + Duration::from_secs(2));
+            assert_eq!(
+                course(&mut shutdown, start, u64::MAX, |_| Group::Left)
+                    .into_iter()
+                    .filter(|(_, action)| *action != Action::GiveUp)
+                    .collect::<Vec<_>>(),
+                [(2000, Action::Terminate), (3500, Action::Kill)],
+                "after {before}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_host_that_insists_after_sigterm_has_sigkill_moved_forward_and_never_back() {
+        let start = Instant::now();
+        let mut shutdown = Shutdown::new(GRACE);
+        shutdown.urgent(start);
+        assert_eq!(
+            course(&mut shutdown, start, 6000, |_| Group::Left),
+            [(5000, Action::Terminate)]
+        );
+        shutdown.insist(start + Duration::from_secs(6));
+        shutdown.insist(start + Duration::from_secs(7));
+        assert_eq!(course(&mut shutdown, start, 8000, |_| Group::Left), [(7500, Action::Kill)]);
+        shutdown.insist(start + Duration::from_secs(8));
+        assert_eq!(
+            course(&mut shutdown, start, u64::MAX, |_| Group::Left),
+            [(8500, Action::GiveUp)]
+        );
+        shutdown.insist(start + Duration::from_secs(9));
+        assert!(shutdown.is_over());
+    }
+
+    #[test]
+    fn a_host_that_insists_waits_no_longer_than_the_grace() {
+        let start = Instant::now();
+        let mut shutdown = Shutdown::new(Duration::from_millis(200));
+        shutdown.insist(start);
+        assert_eq!(
+            course(&mut shutdown, start, 300, |_| Group::Left),
+            [(0, Action::Terminate), (200, Action::Kill)]
         );
     }
 
