@@ -141,16 +141,29 @@ fn writer(fd: OwnedFd) -> io::Result<Writer> {
         Kind::Socket => fd.try_clone().and_then(PollWriter::socket),
         Kind::Other => Err(io::ErrorKind::Unsupported.into()),
     };
-    let no_reader = match polled {
+    match polled {
         Ok(polled) => {
             let gone = polled.gone();
-            return Ok(LineWriter::new(Box::new(polled) as BoxWrite).with_gone(gone));
+            Ok(LineWriter::new(Box::new(polled) as BoxWrite).with_gone(gone))
         }
-        Err(error) => error.raw_os_error() == Some(rustix::io::Errno::NXIO.raw_os_error()),
-    };
+        Err(error) => waiting_writer(fd, &error),
+    }
+}
+
+/// What writes by waiting, since it cannot be driven otherwise because of `error`.
+#[cfg(unix)]
+fn waiting_writer(fd: OwnedFd, error: &io::Error) -> io::Result<Writer> {
+    // A terminal, or another user's pipe, can still tell that nobody reads; a file cannot.
+    let gone = fd.try_clone().and_then(unix_fd::gone);
     let waiting = LineWriter::new(Box::new(BlockingWriter::start(Waiting::new(fd))?) as BoxWrite);
     // A pipe that nobody reads cannot be opened anew.
-    Ok(if no_reader { waiting.with_gone(std::future::ready(())) } else { waiting })
+    if error.raw_os_error() == Some(rustix::io::Errno::NXIO.raw_os_error()) {
+        return Ok(waiting.with_gone(std::future::ready(())));
+    }
+    Ok(match gone {
+        Ok(gone) => waiting.with_gone(gone),
+        Err(_) => waiting,
+    })
 }
 
 #[cfg(test)]

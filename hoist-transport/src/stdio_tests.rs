@@ -183,6 +183,64 @@ async fn a_host_that_was_gone_from_the_start_is_noticed() {
     }
 }
 
+/// Pipes of another user can be written and watched, but not opened anew.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_host_that_no_longer_reads_a_pipe_of_its_own_is_gone() {
+    let ends = pipes();
+    let before = fcntl_getfl(&ends.output).unwrap();
+    let shared = ends.output.try_clone().unwrap();
+    let mut writer = waiting_writer(ends.output, &io::ErrorKind::PermissionDenied.into()).unwrap();
+    send(&mut writer, b"x").await.unwrap();
+    let mut cx = Context::from_waker(futures::task::noop_waker_ref());
+    assert!(writer.poll_gone(&mut cx).is_pending(), "the host still reads");
+    assert_eq!(fcntl_getfl(&shared).unwrap(), before, "others would notice");
+    drop(ends.from_proxy);
+    poll_fn(|cx| writer.poll_gone(cx)).await;
+    assert_eq!(send(&mut writer, b"x").await.unwrap_err().kind(), io::ErrorKind::BrokenPipe);
+}
+
+/// Nobody gets a signal when a terminal that controls no process goes.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_terminal_that_is_closed_is_gone_both_ways() {
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+
+    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&master).unwrap();
+    unlockpt(&master).unwrap();
+    let path = ptsname(&master, Vec::new()).unwrap();
+    let flags = OFlags::RDWR | OFlags::NOCTTY;
+    let terminal = rustix::fs::open(path, flags, rustix::fs::Mode::empty()).unwrap();
+    let (mut reader, mut writer) = open(terminal.try_clone().unwrap(), terminal);
+    send(&mut writer, b"x").await.unwrap();
+    let mut cx = Context::from_waker(futures::task::noop_waker_ref());
+    assert!(writer.poll_gone(&mut cx).is_pending(), "the host still reads");
+    drop(master);
+    poll_fn(|cx| writer.poll_gone(cx)).await;
+    let end = poll_fn(|cx| reader.poll_frame(cx, WHOLE)).await;
+    assert!(matches!(end, None | Some(Err(_))), "{end:?}");
+}
+
+#[test]
+fn a_host_that_has_closed_its_end_is_seen_before_that_end_is_reached() {
+    for ends in [pipes(), sockets()] {
+        File::from(ends.to_proxy.try_clone().unwrap()).write_all(b"unread").unwrap();
+        assert!(!unix_fd::has_hung_up(&ends.input));
+        drop(ends.to_proxy);
+        assert!(unix_fd::has_hung_up(&ends.input));
+    }
+    assert!(!unix_fd::has_hung_up(tempfile::tempfile().unwrap()));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_host_that_closes_one_direction_of_its_socket_is_seen() {
+    let (input, to_proxy) = UnixStream::pair().unwrap();
+    to_proxy.shutdown(std::net::Shutdown::Write).unwrap();
+    assert!(unix_fd::has_hung_up(&input));
+}
+
 #[tokio::test]
 async fn there_is_one_host_and_no_more() {
     let ends = pipes();

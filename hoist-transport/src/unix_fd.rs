@@ -121,7 +121,7 @@ impl PollWriter {
     }
 
     /// Ready once nobody reads any more, without a write being needed to learn it.
-    pub(crate) fn gone(&self) -> impl Future<Output = ()> + Send + 'static {
+    pub(crate) fn gone(&self) -> impl Future<Output = ()> + Send + 'static + use<> {
         let fd = Arc::clone(&self.fd);
         async move {
             loop {
@@ -148,8 +148,14 @@ impl PollWriter {
     }
 }
 
+/// Ready once nobody reads what is written to `fd` by somebody else: it is only watched, which
+/// changes nothing about it. Fails for what cannot be watched: a file.
+pub(crate) fn gone(fd: OwnedFd) -> io::Result<impl Future<Output = ()> + Send + 'static> {
+    PollWriter::socket(fd).map(|watched| watched.gone())
+}
+
 /// What is reported when the peer is gone: an error on a pipe, a hang-up (which counts as "will
-/// not be readable any more") on a socket.
+/// not be readable any more") on a socket and a terminal.
 fn gone_interest() -> Interest {
     #[cfg(any(target_os = "linux", target_os = "android"))]
     return Interest::ERROR | Interest::PRIORITY;

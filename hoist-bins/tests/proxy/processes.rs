@@ -133,6 +133,14 @@ pub(crate) fn wait_until_gone(pid: Pid) {
     until(&format!("the end of process {pid}"), || is_gone(pid).then_some(()));
 }
 
+/// Whether a process ignores a signal.
+pub(crate) fn ignores(pid: Pid, signal: Signal) -> bool {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).expect("the process runs");
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).expect("it is there");
+    let mask = u64::from_str_radix(mask.trim(), 16).expect("a hexadecimal number");
+    mask >> (signal.as_raw() - 1) & 1 == 1
+}
+
 /// The time a process has kept a processor busy, also after its end if nobody has collected it.
 pub(crate) fn busy(pid: Pid) -> Duration {
     let fields = stat(pid).expect("the process has not been collected");

@@ -2,7 +2,9 @@
 
 mod backpressure;
 mod closing;
+mod foreign_streams;
 mod half_closed;
+mod insisting_hosts;
 mod killed;
 mod leftovers;
 mod signals;

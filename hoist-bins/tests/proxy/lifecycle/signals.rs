@@ -1,14 +1,17 @@
 //! The proxy is told to end.
 
+use std::process::Command;
+
 use rustix::process::Signal;
 use tempfile::TempDir;
 
 use super::{ANSWER, CALL, LONG, SHORT, answered};
+use crate::host::Host;
 use crate::play::Play;
-use crate::processes::{Notes, wait_until_gone};
+use crate::processes::{Notes, ignores, wait_until_gone};
 use crate::ways::Way;
 
-const SIGNALS: [Signal; 3] = [Signal::TERM, Signal::INT, Signal::HUP];
+const SIGNALS: [Signal; 4] = [Signal::TERM, Signal::INT, Signal::HUP, Signal::QUIT];
 
 /// Starts a server, has it answer a call, and leaves another unanswered; then the proxy gets a
 /// signal. The proxy's exit code.
@@ -98,22 +101,31 @@ fn a_server_that_heeds_nothing_is_killed_with_all_it_started() {
 }
 
 #[test]
-fn a_second_signal_changes_nothing() {
+fn what_was_ignored_from_the_start_stays_ignored_for_the_server_too() {
+    const IGNORED: [Signal; 3] = [Signal::HUP, Signal::INT, Signal::QUIT];
     for way in Way::PROXIED {
         let notes = Notes::new();
         let dir = TempDir::new().expect("a temporary directory");
-        let late = "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"late\":true}}\n";
-        let play =
-            answered(&notes).drain().note(&notes.path(), "eof").dawdle(0.3).write(late).exit(3);
-        let mut run = way.start(play.command(dir.path()), &LONG);
-        run.host.send(CALL);
-        run.host.expect(ANSWER);
-        run.host.signal(Signal::INT);
-        notes.wait_for("eof");
-        run.host.signal(Signal::INT);
-        run.host.signal(Signal::TERM);
-        run.host.expect(late);
-        assert_eq!(run.host.wait().code(), Some(3), "{way:?}");
-        run.check_log();
+        let play = answered(&notes).obey("SIGTERM", &notes.path(), 99).read(1).write(ANSWER);
+        let proxy = way.command(dir.path(), play.command(dir.path()), &LONG);
+        // As nohup does.
+        let mut shell = Command::new("sh");
+        shell.args(["-c", r#"trap "" HUP INT QUIT; exec "$@""#, "sh"]).arg(proxy.get_program());
+        shell.args(proxy.get_args());
+        for (name, value) in proxy.get_envs() {
+            shell.env(name, value.expect("it is set"));
+        }
+        let mut host = Host::spawn(&mut shell);
+        host.send(CALL);
+        host.expect(ANSWER);
+        for signal in IGNORED {
+            host.signal(signal);
+            assert!(ignores(host.id(), signal), "{way:?}: the proxy, {signal:?}");
+            assert!(ignores(notes.process("server"), signal), "{way:?}: the server, {signal:?}");
+        }
+        host.send(CALL);
+        host.expect(ANSWER);
+        host.end();
+        assert_eq!(notes.lines().len(), 1, "{way:?}: {:?}", notes.lines());
     }
 }
