@@ -1,10 +1,11 @@
 //! The server side: a child process for each session.
 
+mod failure;
 mod group;
 mod halves;
 mod shutdown;
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::io;
 use std::pin::Pin;
 use std::process::Stdio;
@@ -129,7 +130,7 @@ impl ChildServer {
 
     fn start(&self) -> Result<Started, Error> {
         let mut child = self.spawn().map_err(|source| Error::Connect {
-            what: spawn_failure(&self.program, self.search_path.as_deref(), source.kind()),
+            what: failure::text(&self.program, self.search_path.as_deref(), &source),
             source: Some(Arc::new(source)),
         })?;
         let group = ProcessGroup::of(&child);
@@ -183,33 +184,6 @@ impl Upstream for ChildServer {
             Ok(Connection::new(reader, writer).with_ended(ended))
         })
     }
-}
-
-/// What could not be started, and what to do about it. Arguments may hold secrets, so only the
-/// program is named.
-fn spawn_failure(program: &OsStr, search_path: Option<&OsStr>, kind: io::ErrorKind) -> String {
-    let name = program.to_string_lossy();
-    let is_path = name.contains('/') || (cfg!(windows) && name.contains('\\'));
-    let why = match kind {
-        io::ErrorKind::NotFound if is_path => {
-            ": there is no such file, or the interpreter its first line names is missing; check \
-             the path"
-                .to_owned()
-        }
-        io::ErrorKind::NotFound => {
-            let searched = search_path.map(|path| format!(" ({})", path.to_string_lossy()));
-            format!(
-                ": not found in PATH{}; install it, add its folder to the PATH of the host's \
-                 settings for this server, or give its full path",
-                searched.unwrap_or_default()
-            )
-        }
-        io::ErrorKind::PermissionDenied => {
-            ": not allowed; check that it is a program and executable".to_owned()
-        }
-        _ => String::new(),
-    };
-    format!("cannot start the server {name:?}{why}")
 }
 
 /// Owns the child from start to end.
@@ -287,7 +261,10 @@ impl Supervisor {
             Some(Action::Terminate) => self.group.tell(&mut self.child, Tell::Terminate),
             Some(Action::Kill) => self.group.tell(&mut self.child, Tell::Kill),
             Some(Action::GiveUp) => {
-                tracing::warn!("a server process was killed and is still there");
+                tracing::warn!(
+                    "a process of the server's was sent SIGKILL and has not ended; it is not \
+                     waited for any longer"
+                );
             }
             None => {}
         }

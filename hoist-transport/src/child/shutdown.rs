@@ -13,7 +13,7 @@ const FIRST_LOOK: Duration = Duration::from_millis(1);
 const SLOWEST_LOOK: Duration = Duration::from_millis(100);
 
 /// How long killed processes may take to be gone from the system's tables before they are left
-/// to it: what cannot be woken cannot be waited for, and some containers never collect the dead.
+/// to it: what cannot be woken cannot be waited for.
 const BURIAL: Duration = Duration::from_secs(1);
 
 /// How long a server that was sent SIGTERM has when the host insists. Hosts that do kill two

@@ -1,6 +1,7 @@
 //! Servers that cannot be started, or end at once.
 
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use tempfile::TempDir;
@@ -46,6 +47,18 @@ fn a_file_that_is_missing_or_no_program_is_named() {
         let said = refused(way, &file);
         assert!(said.contains("executable"), "{said}");
         refused(way, dir.path());
+    }
+}
+
+#[test]
+fn a_script_that_names_no_interpreter_is_told_what_it_lacks() {
+    let dir = TempDir::new().expect("a temporary directory");
+    let script = dir.path().join("script");
+    fs::write(&script, "echo hello\n").expect("it can be written");
+    fs::set_permissions(&script, Permissions::from_mode(0o755)).expect("our own file");
+    for way in Way::PROXIED {
+        let said = refused(way, &script);
+        assert!(said.contains("first line") && said.contains("#!/bin/sh"), "{said}");
     }
 }
 
