@@ -74,12 +74,17 @@ fn serve(
     layers: Vec<Box<dyn Layer>>,
     stderr: &Arc<Stderr>,
 ) -> Result<u8, Box<dyn std::error::Error>> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let starting = |what| move |source| Error::Io { what, source: Arc::new(source) };
+    room_for_runtime().map_err(starting("opening the files of the async runtime"))?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(starting("starting the async runtime"))?;
     let report = runtime.block_on(async {
         // Before anything is started, so that no signal is lost.
-        let termination = Termination::catch()?;
+        let termination = Termination::catch().map_err(starting("catching signals"))?;
         // The log is not worth the session.
-        hoist_transport::outlive_file_limit()?;
+        hoist_transport::outlive_file_limit().map_err(starting("catching signals"))?;
         let proxy = proxy(options, surroundings, layers, stderr, &termination);
         Ok::<Report, Box<dyn std::error::Error>>(proxy.run(termination.requested()).await?)
     })?;
@@ -87,6 +92,20 @@ fn serve(
     runtime.shutdown_background();
     let Some(ended) = report.last else { return Ok(0) };
     Ok(exit_code(ended?.exit_code))
+}
+
+/// The runtime panics where it cannot open what it needs for signals, so that is tried before.
+#[cfg(unix)]
+fn room_for_runtime() -> std::io::Result<()> {
+    let pair = std::os::unix::net::UnixStream::pair;
+    let _more_than_it_needs = [pair()?, pair()?, pair()?, pair()?];
+    Ok(())
+}
+
+#[cfg(not(unix))]
+#[expect(clippy::unnecessary_wraps, reason = "there is no such limit on other systems")]
+fn room_for_runtime() -> std::io::Result<()> {
+    Ok(())
 }
 
 fn proxy(

@@ -46,8 +46,9 @@ pub static MCP: Command = Command {
             value: "SECONDS",
             kind: Kind::Seconds { max: 86_400 },
             default: Some("5"),
-            about: "How long the server may take to end by itself when the proxy is told to stop, before it gets \
-                    SIGTERM, and then again before SIGKILL.",
+            about: "How long the server may take to end by itself once the proxy is told to stop, the host is gone, or \
+                    the server left processes behind, before it gets SIGTERM, and then again before SIGKILL. A host \
+                    that signals again, or after it has closed its end, is not made to wait so long.",
             ..FLAG
         },
         Flag {

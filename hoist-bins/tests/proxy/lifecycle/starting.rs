@@ -3,6 +3,7 @@
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::process::Command;
 
 use tempfile::TempDir;
 
@@ -59,6 +60,36 @@ fn a_script_that_names_no_interpreter_is_told_what_it_lacks() {
     for way in Way::PROXIED {
         let said = refused(way, &script);
         assert!(said.contains("first line") && said.contains("#!/bin/sh"), "{said}");
+    }
+}
+
+#[test]
+fn a_limit_on_open_files_is_told_with_what_was_to_be_opened() {
+    let dir = TempDir::new().expect("a temporary directory");
+    for way in Way::PROXIED {
+        let proxy = way.command(dir.path(), vec!["cat".into()], &LONG);
+        // From none at all to just as many as it needs.
+        for files in 4.. {
+            let mut limited = Command::new("sh");
+            let script = r#"ulimit -n "$0"; exec "$@""#;
+            limited.args(["-c", script, &files.to_string()]).arg(proxy.get_program());
+            limited.args(proxy.get_args()).env("RUST_BACKTRACE", "0");
+            for (name, value) in proxy.get_envs() {
+                limited.env(name, value.expect("it is set"));
+            }
+            let mut host = Host::spawn(&mut limited);
+            host.close();
+            let status = host.wait();
+            if status.success() {
+                break;
+            }
+            let said = host.stderr();
+            assert_eq!(status.code(), Some(125), "{way:?}, {files}: {said}");
+            assert!(said.contains("Too many open files"), "{way:?}, {files}: {said}");
+            let named = ["opening ", "starting ", "catching ", "cannot create ", "cannot start "];
+            assert!(named.iter().any(|what| said.contains(what)), "{way:?}, {files}: {said}");
+            assert!(files < 100, "{said}");
+        }
     }
 }
 
