@@ -103,7 +103,7 @@ impl Termination {
         async move {
             if requests.wait_for(|requests| requests.signals > 0).await.is_err() {
                 // The runtime that counts is gone, so nothing can be requested any more.
-                std::future::pending().await
+                std::future::pending::<()>().await;
             }
         }
     }

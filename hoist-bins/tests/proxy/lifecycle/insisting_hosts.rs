@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 use super::{ANSWER, CALL, LONG, answered};
 use crate::play::Play;
-use crate::processes::{Notes, wait_until_gone};
+use crate::processes::{Notes, is_gone, wait_until_gone};
 use crate::ways::{Run, Way};
 
 /// A server that does not mind the end of its input and heeds SIGTERM.
@@ -125,5 +125,25 @@ fn two_signals_at_the_same_time_are_two() {
         assert_eq!(run.host.wait().code(), Some(128 + 9), "{way:?}");
         wait_until_gone(notes.process("server"));
         wait_until_gone(notes.process("other"));
+    }
+}
+
+/// A process that nobody can end holds the server's output open.
+#[test]
+fn what_has_left_the_servers_group_does_not_keep_a_host_that_insists() {
+    for way in Way::PROXIED {
+        let notes = Notes::new();
+        let dir = TempDir::new().expect("a temporary directory");
+        let other = Play::new().leave_group().note(&notes.path(), "other {pid}");
+        let play = Play::new().fork(other).note(&notes.path(), "server {pid}");
+        let play = play.read(1).write(ANSWER).read(1).exit(4);
+        let mut run = called(way, &dir, &play);
+        let other = notes.process("other");
+        run.host.send(CALL);
+        wait_until_gone(notes.process("server"));
+        run.host.close();
+        run.host.signal(Signal::TERM);
+        assert_eq!(run.host.wait().code(), Some(4), "{way:?}");
+        assert!(!is_gone(other), "{way:?}");
     }
 }
