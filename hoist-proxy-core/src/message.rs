@@ -2,11 +2,12 @@
 
 use std::borrow::Cow;
 
-use serde::{Deserialize, Deserializer};
+use std::ops::Range;
+
 use serde_json::value::RawValue;
 
 use crate::era::method_name;
-use crate::json::{Keys, RawJson, check_keys};
+use crate::json::{KeyCheck, Keys, RawJson, decode, decoded, members};
 use crate::line::without_bom;
 use crate::{Ambiguity, Line, RequestId};
 
@@ -48,30 +49,51 @@ pub struct Message {
     params: Option<RawJson>,
     result: Option<RawJson>,
     error: Option<RawJson>,
+    fault: Option<Ambiguity>,
 }
 
-#[derive(Deserialize)]
-struct Envelope<'a> {
-    #[serde(default, borrow, deserialize_with = "present")]
-    id: Option<&'a RawValue>,
-    #[serde(default, borrow)]
-    method: Option<Cow<'a, str>>,
-    #[serde(default, borrow, deserialize_with = "present")]
-    params: Option<&'a RawValue>,
-    #[serde(default, borrow, deserialize_with = "present")]
-    result: Option<&'a RawValue>,
-    #[serde(default, borrow, deserialize_with = "present")]
-    error: Option<&'a RawValue>,
+/// Where the members of a message's envelope stand in its text.
+#[derive(Default)]
+struct Envelope {
+    id: Option<Range<usize>>,
+    method: Option<Range<usize>>,
+    params: Option<Range<usize>>,
+    result: Option<Range<usize>>,
+    error: Option<Range<usize>>,
+    /// What else of its keys can be read in two ways.
+    fault: Option<Ambiguity>,
 }
 
-/// A member that is there with the value null is there: `Option` alone would read it as absent.
-fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
-    <&RawValue>::deserialize(deserializer).map(Some)
+impl Envelope {
+    /// Reads the members of an object, which is valid JSON.
+    fn read(object: &[u8]) -> Result<Self, Ambiguity> {
+        let mut envelope = Self::default();
+        let mut check = KeyCheck::default();
+        for member in members(object) {
+            let raw = &object[member.key];
+            if let Err(fault) = check.next(raw, ENVELOPE_KEYS) {
+                envelope.fault.get_or_insert(fault);
+            }
+            // A key that is no text is none of these.
+            let Ok(key) = decoded(raw) else { continue };
+            let place = match &*key {
+                b"id" => &mut envelope.id,
+                b"method" => &mut envelope.method,
+                b"params" => &mut envelope.params,
+                b"result" => &mut envelope.result,
+                b"error" => &mut envelope.error,
+                _ => continue,
+            };
+            if place.replace(member.value).is_some() {
+                return Err(Ambiguity::RepeatedKey(String::from_utf8_lossy(&key).into_owned()));
+            }
+        }
+        Ok(envelope)
+    }
 }
 
 /// The keys of a message's envelope.
-pub(crate) const ENVELOPE_KEYS: Keys =
-    Keys(&["jsonrpc", "id", "method", "params", "result", "error"]);
+const ENVELOPE_KEYS: Keys = Keys(&["jsonrpc", "id", "method", "params", "result", "error"]);
 
 impl Message {
     /// Reads a line's envelope.
@@ -83,43 +105,47 @@ impl Message {
     /// wrong type.
     pub fn parse(line: &Line) -> Result<Self, Ambiguity> {
         let body = line.body_bytes();
-        let text = without_bom(&body);
-        // A derived struct would also accept an array.
-        if crate::line::first_byte(text) != Some(b'{') {
-            return Err(match serde_json::from_slice::<&RawValue>(text) {
-                Ok(_) => Ambiguity::Envelope("outermost value"),
-                Err(_) => Ambiguity::NotJson,
-            });
+        let value: &RawValue =
+            serde_json::from_slice(without_bom(&body)).map_err(|_| Ambiguity::NotJson)?;
+        let text = body.slice_ref(value.get().as_bytes());
+        if text.first() != Some(&b'{') {
+            return Err(Ambiguity::Envelope("outermost value"));
         }
-        let envelope: Envelope<'_> = match serde_json::from_slice(text) {
-            Ok(envelope) => envelope,
-            Err(_) => return Err(why_not(text)),
-        };
-        let raw = |value: &RawValue| RawJson::checked(body.slice_ref(value.get().as_bytes()));
-        let id = match envelope.id {
-            Some(id) => Some(
-                RequestId::from_bytes(body.slice_ref(id.get().as_bytes()))
-                    .ok_or(Ambiguity::Envelope("id"))?,
-            ),
-            None => None,
-        };
+        let envelope = Envelope::read(&text)?;
+        let id = envelope
+            .id
+            .map(|id| RequestId::from_bytes(text.slice(id)).ok_or(Ambiguity::Envelope("id")))
+            .transpose()?;
+        let method = envelope
+            .method
+            .map(|method| decode(&text[method]).ok_or(Ambiguity::Envelope("method")))
+            .transpose()?
+            .map(method_name);
         let outcome = envelope.result.is_some() || envelope.error.is_some();
-        let kind = match (&envelope.method, &id, outcome) {
+        let kind = match (&method, &id, outcome) {
             (Some(_), Some(_), false) => Kind::Request,
             (Some(_), None, false) => Kind::Notification,
             (None, Some(_), true) => Kind::Response,
             (Some(_), _, true) => return Err(Ambiguity::Envelope("method beside a result")),
             (None, None, _) | (None, Some(_), false) => return Err(Ambiguity::Envelope("method")),
         };
+        let raw = |value: Range<usize>| RawJson::checked(text.slice(value));
         Ok(Self {
             line: line.clone(),
             kind,
             id,
-            method: envelope.method.map(method_name),
+            method,
             params: envelope.params.map(raw),
             result: envelope.result.map(raw),
             error: envelope.error.map(raw),
+            fault: envelope.fault,
         })
+    }
+
+    /// What of the envelope's keys can be read in two ways, though not by a parser that takes each
+    /// key as it is spelt: one that is none of MCP's and stands twice, one in another letter case.
+    pub(crate) fn envelope_fault(&self) -> Option<&Ambiguity> {
+        self.fault.as_ref()
     }
 
     /// The line, in the bytes it had on the wire.
@@ -160,18 +186,6 @@ impl Message {
     /// The error of a response, if that is what it has.
     pub fn error(&self) -> Option<&RawJson> {
         self.error.as_ref()
-    }
-}
-
-/// Why an object that should be a message is none.
-fn why_not(text: &[u8]) -> Ambiguity {
-    if serde_json::from_slice::<&RawValue>(text).is_err() {
-        return Ambiguity::NotJson;
-    }
-    // Valid JSON that the envelope refused: a key twice, or a method that is no text.
-    match check_keys(text, ENVELOPE_KEYS) {
-        Err(ambiguity) => ambiguity,
-        Ok(()) => Ambiguity::Envelope("method"),
     }
 }
 
@@ -220,6 +234,9 @@ mod tests {
             (r#"{"id":1,"id":2,"method":"m"}"#, Ambiguity::RepeatedKey("id".into())),
             (r#"{"method":"a","meth\u006fd":"b"}"#, Ambiguity::RepeatedKey("method".into())),
             (r#"{"method":7}"#, Ambiguity::Envelope("method")),
+            (r#"{"method":12}"#, Ambiguity::Envelope("method")),
+            (r#"{"method":{}}"#, Ambiguity::Envelope("method")),
+            (r#"{"method":null,"id":1}"#, Ambiguity::Envelope("method")),
             (r#"{"method":"\ud83d"}"#, Ambiguity::Envelope("method")),
             (r#"{"id":{},"method":"m"}"#, Ambiguity::Envelope("id")),
             (r#"{"id":1,"method":"m","result":1}"#, Ambiguity::Envelope("method beside a result")),

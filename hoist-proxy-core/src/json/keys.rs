@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashSet;
+use std::ops::Range;
 
 use super::members;
 use super::tokens::{decode, skip_space, skip_string, skip_value};
@@ -10,6 +11,26 @@ use crate::Ambiguity;
 /// Which keys of an object are MCP's own, so that another letter case is suspicious.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Keys(pub(crate) &'static [&'static str]);
+
+/// One object's own keys, checked one after the other.
+#[derive(Default)]
+pub(crate) struct KeyCheck<'a> {
+    seen: Seen<'a>,
+}
+
+impl<'a> KeyCheck<'a> {
+    /// Checks the next key, given with its quotes: it must not stand there twice, nor differ from
+    /// one of `known` only in letter case. Returns it decoded.
+    pub(crate) fn next(&mut self, raw: &'a [u8], known: Keys) -> Result<Cow<'a, [u8]>, Ambiguity> {
+        let key = decoded(raw)?;
+        let miscased = |k: &&str| k.as_bytes().eq_ignore_ascii_case(&key) && k.as_bytes() != &*key;
+        if known.0.iter().any(miscased) {
+            return Err(Ambiguity::LetterCase(text(&key)));
+        }
+        self.seen.insert(key.clone())?;
+        Ok(key)
+    }
+}
 
 /// The keys of one object. Few are kept in a list, which is faster than a set and mostly all there
 /// is; many in a set, so that an object of many members takes no quadratic time.
@@ -41,7 +62,7 @@ fn text(key: &[u8]) -> String {
 }
 
 /// A key with its quotes, decoded. Most have no escapes and are their own bytes.
-fn decoded(raw: &[u8]) -> Result<Cow<'_, [u8]>, Ambiguity> {
+pub(crate) fn decoded(raw: &[u8]) -> Result<Cow<'_, [u8]>, Ambiguity> {
     if raw.contains(&b'\\') {
         let decoded = decode(raw).ok_or(Ambiguity::NotText)?;
         return Ok(Cow::Owned(decoded.into_owned().into_bytes()));
@@ -52,16 +73,24 @@ fn decoded(raw: &[u8]) -> Result<Cow<'_, [u8]>, Ambiguity> {
 /// Checks one object's own keys: none twice, none that differs from one of `known` only in letter
 /// case. `object` is any valid JSON; what is no object passes.
 pub(crate) fn check_keys(object: &[u8], known: Keys) -> Result<(), Ambiguity> {
-    let mut seen = Seen::default();
+    check_keys_and_find(object, known, "").map(|_| ())
+}
+
+/// As [`check_keys`], and where the value of member `wanted` stands.
+pub(crate) fn check_keys_and_find(
+    object: &[u8],
+    known: Keys,
+    wanted: &str,
+) -> Result<Option<Range<usize>>, Ambiguity> {
+    let mut check = KeyCheck::default();
+    let mut found = None;
     for member in members(object) {
-        let key = decoded(&object[member.key])?;
-        let miscased = |k: &&str| k.as_bytes().eq_ignore_ascii_case(&key) && k.as_bytes() != &*key;
-        if known.0.iter().any(miscased) {
-            return Err(Ambiguity::LetterCase(text(&key)));
+        let key = check.next(&object[member.key], known)?;
+        if *key == *wanted.as_bytes() {
+            found = Some(member.value);
         }
-        seen.insert(key)?;
     }
-    Ok(())
+    Ok(found)
 }
 
 /// Checks that no object anywhere in `text` has a key twice.

@@ -12,7 +12,9 @@ mod tokens;
 
 pub(crate) use edit::message_set;
 pub use edit::{array_push, object_remove, object_set};
-pub(crate) use keys::{Keys, check_keys, check_repeated_anywhere};
+pub(crate) use keys::{
+    KeyCheck, Keys, check_keys, check_keys_and_find, check_repeated_anywhere, decoded,
+};
 pub use raw::{InvalidJson, RawJson};
 pub use scan::{EnvelopeScanner, ScannedEnvelope, ScannedKind};
-pub(crate) use tokens::{elements, members};
+pub(crate) use tokens::{decode, elements, members};

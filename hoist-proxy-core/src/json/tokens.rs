@@ -32,8 +32,11 @@ impl<'a> Member<'a> {
     }
 }
 
-/// Decodes a JSON string with its quotes; `None` when it is no Unicode text.
+/// Decodes a JSON string with its quotes; `None` when it is no Unicode text, or no string.
 pub(crate) fn decode(raw: &[u8]) -> Option<Cow<'_, str>> {
+    if raw.first() != Some(&b'"') {
+        return None;
+    }
     if !raw.contains(&b'\\') {
         return std::str::from_utf8(raw.get(1..raw.len().checked_sub(1)?)?).ok().map(Cow::Borrowed);
     }

@@ -3,11 +3,10 @@
 use serde_json::value::RawValue;
 
 use crate::json::{
-    EnvelopeScanner, Keys, ScannedEnvelope, ScannedKind, check_keys, check_repeated_anywhere,
-    members,
+    EnvelopeScanner, Keys, ScannedEnvelope, ScannedKind, check_keys, check_keys_and_find,
+    check_repeated_anywhere, members,
 };
 use crate::line::without_bom;
-use crate::message::ENVELOPE_KEYS;
 use crate::{Ambiguity, Line, Message, RequestId};
 
 /// The keys of the params of MCP's requests and notifications, all revisions.
@@ -53,14 +52,18 @@ const PARAM_KEYS: Keys = Keys(&[
 /// `params.arguments`, and in the first two no key that differs from one of MCP's only in letter
 /// case. Other parsers may read the other value.
 pub(crate) fn check_unambiguous(message: &Message) -> Result<(), Ambiguity> {
-    check_keys(without_bom(message.line().body()), ENVELOPE_KEYS)?;
+    check_envelope(message)?;
     if let Some(params) = message.params() {
-        check_keys(params.as_bytes(), PARAM_KEYS)?;
-        if let Some(arguments) = params.get("arguments") {
-            check_repeated_anywhere(arguments.as_bytes())?;
+        let params = params.as_bytes();
+        if let Some(arguments) = check_keys_and_find(params, PARAM_KEYS, "arguments")? {
+            check_repeated_anywhere(&params[arguments])?;
         }
     }
     Ok(())
+}
+
+fn check_envelope(message: &Message) -> Result<(), Ambiguity> {
+    message.envelope_fault().map_or(Ok(()), |fault| Err(fault.clone()))
 }
 
 /// The keys of results that layers read.
@@ -81,7 +84,7 @@ const RESULT_KEYS: Keys = Keys(&[
 /// Checks an answer: no key twice in the envelope or the result, and none that differs from one
 /// of MCP's only in letter case.
 pub(crate) fn check_answer(message: &Message) -> Result<(), Ambiguity> {
-    check_keys(without_bom(message.line().body()), ENVELOPE_KEYS)?;
+    check_envelope(message)?;
     message.result().map_or(Ok(()), |result| check_keys(result.as_bytes(), RESULT_KEYS))
 }
 
