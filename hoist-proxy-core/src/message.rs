@@ -71,11 +71,15 @@ impl Envelope {
         let mut check = KeyCheck::default();
         for member in members(object) {
             let raw = &object[member.key];
-            if let Err(fault) = check.next(raw, ENVELOPE_KEYS) {
-                envelope.fault.get_or_insert(fault);
-            }
-            // A key that is no text is none of these.
-            let Ok(key) = decoded(raw) else { continue };
+            let key = match check.next(raw, ENVELOPE_KEYS) {
+                Ok(key) => key,
+                Err(fault) => {
+                    envelope.fault.get_or_insert(fault);
+                    // A key that is no text is none of these.
+                    let Ok(key) = decoded(raw) else { continue };
+                    key
+                }
+            };
             let place = match &*key {
                 b"id" => &mut envelope.id,
                 b"method" => &mut envelope.method,

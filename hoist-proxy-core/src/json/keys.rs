@@ -27,31 +27,35 @@ impl<'a> KeyCheck<'a> {
         if known.0.iter().any(miscased) {
             return Err(Ambiguity::LetterCase(text(&key)));
         }
-        self.seen.insert(key.clone())?;
+        self.seen.insert(&key)?;
         Ok(key)
     }
 }
 
-/// The keys of one object. Few are kept in a list, which is faster than a set and mostly all there
-/// is; many in a set, so that an object of many members takes no quadratic time.
+/// The keys of one object. Few are kept in place, which takes no allocation and is mostly all
+/// there is; many in a set, so that an object of many members takes no quadratic time.
 #[derive(Default)]
 struct Seen<'a> {
-    few: Vec<Cow<'a, [u8]>>,
+    few: [&'a [u8]; 16],
+    len: usize,
     many: HashSet<Cow<'a, [u8]>>,
 }
 
 impl<'a> Seen<'a> {
-    const FEW: usize = 16;
-
     /// Adds a decoded key.
-    fn insert(&mut self, key: Cow<'a, [u8]>) -> Result<(), Ambiguity> {
-        if self.few.contains(&key) || self.many.contains(&key) {
-            return Err(Ambiguity::RepeatedKey(text(&key)));
+    #[expect(clippy::ptr_arg, reason = "whether the key is borrowed decides where it is kept")]
+    fn insert(&mut self, key: &Cow<'a, [u8]>) -> Result<(), Ambiguity> {
+        if self.few[..self.len].contains(&&**key) || self.many.contains(key) {
+            return Err(Ambiguity::RepeatedKey(text(key)));
         }
-        if self.few.len() < Self::FEW {
-            self.few.push(key);
-        } else {
-            self.many.insert(key);
+        match (key, self.few.get_mut(self.len)) {
+            (Cow::Borrowed(key), Some(place)) => {
+                *place = key;
+                self.len += 1;
+            }
+            _ => {
+                self.many.insert(key.clone());
+            }
         }
         Ok(())
     }
@@ -113,7 +117,7 @@ pub(crate) fn check_repeated_anywhere(text: &[u8]) -> Result<(), Ambiguity> {
                 if text.get(after) == Some(&b':')
                     && let Some(Some(seen)) = open.last_mut()
                 {
-                    seen.insert(decoded(&text[at..end])?)?;
+                    seen.insert(&decoded(&text[at..end])?)?;
                     at = after + 1;
                 } else {
                     at = end;
