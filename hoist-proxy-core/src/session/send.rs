@@ -192,8 +192,8 @@ pub(crate) async fn ready_for_own(core: &Core, exchange: &ExchangeState) -> Resu
         match era {
             Era::Modern if handshake.forwarded_any => Some(Ok(())),
             Era::Legacy if handshake.initialized => Some(Ok(())),
-            // The handshake is under way: its end is near.
-            Era::Legacy if handshake.initializing => None,
+            // The handshake is under way: its end is near, unless the host has gone away.
+            Era::Legacy if handshake.initializing && !state.host_closed => None,
             Era::Modern | Era::Legacy => Some(Err(Error::TooEarly)),
         }
     })

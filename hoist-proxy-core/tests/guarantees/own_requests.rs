@@ -56,6 +56,22 @@ async fn legacy_own_requests_wait_for_the_handshake_to_end() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn they_do_not_wait_for_a_host_that_has_gone_in_the_middle_of_the_handshake() {
+    let (layer, seen) = tries();
+    let mut session = session(&[&layer]);
+    let initialize = r#"{"jsonrpc":"2.0","id":"init","method":"initialize","params":{}}"#;
+    cross(&mut session.host, &mut session.server, initialize).await;
+    cross(&mut session.server, &mut session.host, &answer("\"init\"")).await;
+    session.host.send(&call(1)).await;
+    session.server.expect_nothing().await;
+    session.host.close();
+    session.server.expect(&call(1)).await;
+    cross(&mut session.server, &mut session.host, &answer(1)).await;
+    assert_eq!(*seen.lock().unwrap(), [Error::TooEarly.to_string()]);
+    session.end().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn they_are_never_the_first_on_a_connection() {
     // Legacy, no handshake at all.
     let (layer, seen) = tries();
