@@ -90,8 +90,7 @@ fn serve(
     })?;
     // A thread that waits for standard input must not keep the process.
     runtime.shutdown_background();
-    let Some(ended) = report.last else { return Ok(0) };
-    Ok(exit_code(ended?.exit_code))
+    Ok(exit_code(report.into_last()?.exit_code))
 }
 
 /// The runtime panics where it cannot open what it needs for signals, so that is tried before.
@@ -143,6 +142,8 @@ fn recorder(options: McpOptions, surroundings: &Surroundings, stderr: &Arc<Stder
     let (opened, closed) = (Arc::clone(stderr), Arc::clone(stderr));
     let mut record = RecordOptions::new(dir)
         .server_command(options.command)
+        // Whoever lets messages be longer wants them in the log, too.
+        .queue_max_bytes(RecordOptions::QUEUE_MAX_BYTES.max(options.max_message_bytes))
         .on_open(move |path| opened.say(&format!("recording to {}", path.display())))
         .on_close(move |path, report| say_lost(&closed, path, report));
     if let Some(domain) = options.domain {

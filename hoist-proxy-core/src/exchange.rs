@@ -46,6 +46,10 @@ impl Request {
     /// In the modern era the engine adds the `_meta` that revision asks for (the exchange's
     /// protocol version, no capabilities); a `_meta` in `params` is kept. A progress token is
     /// taken out.
+    ///
+    /// In the legacy era it waits for the host's handshake to end, and the hold clock runs
+    /// meanwhile; before the handshake has begun it fails with [`Error::TooEarly`]. A layer that can
+    /// do without should go on without it then, rather than fail the call.
     pub fn own(method: &str, params: Option<RawJson>) -> Self {
         Self {
             serial: None,

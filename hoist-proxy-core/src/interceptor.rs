@@ -289,7 +289,8 @@ pub struct Hold {
 }
 
 impl Hold {
-    /// At most this long. The clock stands still while the layer waits for requests of its own.
+    /// At most this long. The clock stands still while the layer waits for the answers to requests
+    /// of its own.
     pub fn at_most(limit: Duration) -> Self {
         Self { limit, counts_own_requests: false }
     }

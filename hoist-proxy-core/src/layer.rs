@@ -74,11 +74,29 @@ where
 /// let acts = Acts::nothing().on(Direction::ToServer, "tools/call");
 /// let refuse_deletes = interceptor_fn("no-deletes", acts, |request, next| {
 ///     Box::pin(async move {
-///         let name = request.params().and_then(|p| p.get("name"));
-///         if name.is_some_and(|n| n.text().is_some_and(|t| t.starts_with("delete_"))) {
+///         if request.name().is_some_and(|tool| tool.starts_with("delete_")) {
 ///             return Ok(Response::error(-32602, "deleting is switched off"));
 ///         }
 ///         next.run(request).await
+///     })
+/// });
+/// ```
+///
+/// With state: each call takes a handle of its own.
+///
+/// ```
+/// use std::sync::Arc;
+/// use std::sync::atomic::{AtomicU64, Ordering};
+/// use hoist_proxy_core::{Acts, Direction, interceptor_fn};
+///
+/// let answered = Arc::new(AtomicU64::new(0));
+/// let acts = Acts::nothing().on(Direction::ToServer, "tools/call");
+/// let count = interceptor_fn("count", acts, move |request, next| {
+///     let answered = Arc::clone(&answered);
+///     Box::pin(async move {
+///         let response = next.run(request).await?;
+///         answered.fetch_add(1, Ordering::Relaxed);
+///         Ok(response)
 ///     })
 /// });
 /// ```

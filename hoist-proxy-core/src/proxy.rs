@@ -56,7 +56,7 @@ pub const MAX_EXCHANGES: usize = 16_384;
 /// // Printed by now: outer: request, inner: request, inner: response, outer: response.
 /// host.expect(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#).await;
 /// # drop((host, server));
-/// # running.await.unwrap().unwrap();
+/// # running.await.unwrap().unwrap().into_last().unwrap();
 /// # }
 /// ```
 #[must_use = "a proxy does nothing until it is run"]
@@ -70,7 +70,11 @@ pub struct Proxy<D, U> {
 }
 
 /// What a proxy did until it ended.
+///
+/// A session that could not begin is no error of [`Proxy::run`], since others may have run: look
+/// at [`last`](Self::last), or take [`into_last`](Self::into_last) where there is one session only.
 #[derive(Debug, Default)]
+#[must_use = "a session that could not begin is told of here only"]
 #[non_exhaustive]
 pub struct Report {
     /// How many sessions ran to their end.
@@ -247,6 +251,16 @@ async fn finish(core: &Core, finish: Finish) {
 }
 
 impl Report {
+    /// How the session that ended last ended: for stdio, the only one. A proxy that was told to
+    /// stop before any host came ended well.
+    ///
+    /// # Errors
+    ///
+    /// Why that session could not begin.
+    pub fn into_last(self) -> Result<Ended, Error> {
+        self.last.unwrap_or_else(|| Ok(Ended::default()))
+    }
+
     fn add(&mut self, ended: Result<Result<Ended, Error>, tokio::task::JoinError>) {
         let ended = ended.unwrap_or_else(|error| {
             tracing::error!("a session broke: {error}");

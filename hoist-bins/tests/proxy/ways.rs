@@ -59,7 +59,7 @@ impl Way {
 
     /// The command that starts a server this way, with its log, if there is one, below `dir`.
     pub(crate) fn command(self, dir: &Path, server: Vec<OsString>, flags: &[&str]) -> Command {
-        let mut words = Vec::new();
+        let mut words = with_default_signals();
         if let Some(proxy) = self.program() {
             words.push(proxy.into());
             if self.records() {
@@ -73,6 +73,22 @@ impl Way {
         command.args(&words[1..]).env("HOIST_ACTED", dir.join("acted"));
         command
     }
+}
+
+/// What a command line starts with where the tests themselves were started with signals ignored
+/// (by `nohup`, or in a shell's background): a process would inherit that, and heed none.
+fn with_default_signals() -> Vec<OsString> {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status
+        .lines()
+        .find_map(|line| line.strip_prefix("SigIgn:"))
+        .and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+        .unwrap_or_default();
+    // SIGHUP, SIGINT and SIGQUIT are the signals 1 to 3.
+    if ignored.trailing_zeros() >= 3 {
+        return Vec::new();
+    }
+    ["env", "--default-signal=HUP,INT,QUIT"].map(OsString::from).into()
 }
 
 /// A host with its server, reached in one way.

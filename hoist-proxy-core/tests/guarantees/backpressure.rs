@@ -48,7 +48,7 @@ async fn drive(capacity: usize, calls: usize, layers: Vec<Box<dyn Layer>>) -> us
     host.close();
     let count = serve.await.unwrap();
     host.expect_end().await;
-    running.await.unwrap().unwrap();
+    running.await.unwrap().unwrap().into_last().unwrap();
     drop(stop);
     count
 }

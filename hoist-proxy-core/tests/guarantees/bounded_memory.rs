@@ -146,5 +146,5 @@ async fn requests_past_the_most_in_flight_are_refused() {
     cross(&mut host, &mut server, &call("\"again\"")).await;
     assert_eq!(layer.ran.count(), MAX_EXCHANGES + 1);
     drop((host, server));
-    running.await.unwrap().unwrap();
+    running.await.unwrap().unwrap().into_last().unwrap();
 }

@@ -144,7 +144,7 @@ async fn a_host_that_is_gone_ends_everything_at_once() {
     server.expect(&crate::util::cancel(id_of(&own))).await;
     server.expect_end().await;
     server.close();
-    running.await.unwrap().unwrap();
+    running.await.unwrap().unwrap().into_last().unwrap();
     assert_eq!(layer.ran.count(), 1);
 }
 
@@ -177,7 +177,7 @@ async fn a_shutdown_does_not_wait_for_ever_for_a_host_that_does_not_read() {
     session.server.close();
     let start = Instant::now();
     let Stoppable { host, running, .. } = session;
-    running.await.unwrap().unwrap();
+    running.await.unwrap().unwrap().into_last().unwrap();
     assert!(start.elapsed() <= Duration::from_secs(5));
     drop(host);
 }

@@ -73,8 +73,8 @@ pub struct Entry {
     pub t_ms: u64,
     /// Who wrote it.
     pub from: Origin,
-    /// The part of the proxy that made it, for an entry of [`Origin::Proxy`]: `flow`, `commit`,
-    /// `guards`, `proxy`.
+    /// The layer that made it, for an entry of [`Origin::Proxy`] or [`Origin::Context`]; `proxy` for
+    /// the engine itself.
     pub by: Option<String>,
     /// What it holds.
     pub content: Content,

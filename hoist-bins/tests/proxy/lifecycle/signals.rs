@@ -1,5 +1,6 @@
 //! The proxy is told to end.
 
+use std::ffi::OsStr;
 use std::process::Command;
 
 use rustix::process::Signal;
@@ -110,8 +111,11 @@ fn what_was_ignored_from_the_start_stays_ignored_for_the_server_too() {
         let proxy = way.command(dir.path(), play.command(dir.path()), &LONG);
         // As nohup does.
         let mut shell = Command::new("sh");
-        shell.args(["-c", r#"trap "" HUP INT QUIT; exec "$@""#, "sh"]).arg(proxy.get_program());
-        shell.args(proxy.get_args());
+        shell.args(["-c", r#"trap "" HUP INT QUIT; exec "$@""#, "sh"]);
+        // Without what would undo it, where the tests themselves run under nohup.
+        let undoes = |word: &&OsStr| *word == "env" || *word == "--default-signal=HUP,INT,QUIT";
+        let words = std::iter::once(proxy.get_program()).chain(proxy.get_args());
+        shell.args(words.skip_while(undoes));
         for (name, value) in proxy.get_envs() {
             shell.env(name, value.expect("it is set"));
         }
