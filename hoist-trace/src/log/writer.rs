@@ -1,5 +1,6 @@
 //! Writing entries so that the file is a readable log after any failure.
 
+use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, IoSlice, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -148,8 +149,13 @@ pub(crate) struct LogWriter<S> {
     pending: Vec<Pending>,
     missing: Missing,
     last_t_ms: u64,
+    /// The last entries that are in the file, each with the place where it starts.
+    tail: VecDeque<(u64, Pending)>,
     on_error: OnError,
 }
+
+/// So many entries at the end of a full disk may make room for what says how many are missing.
+const TAIL: usize = 8;
 
 /// Told of the first write that fails.
 struct OnError(Option<TellError>);
@@ -177,6 +183,7 @@ impl<S: Sink> LogWriter<S> {
             pending: Vec::new(),
             missing: Missing::default(),
             last_t_ms: 0,
+            tail: VecDeque::with_capacity(TAIL),
             on_error: OnError(Some(Box::new(on_error))),
         }
     }
@@ -234,7 +241,42 @@ impl<S: Sink> LogWriter<S> {
     /// Flushes, and waits for the disk.
     pub(crate) fn close(mut self, counters: &Counters) -> io::Result<()> {
         self.flush(counters);
+        self.make_room_for_gaps(counters);
         self.sink.sync()
+    }
+
+    /// A log whose disk is full to the end must say how much is missing, so the last entries give
+    /// way to the entries of the gap, which count them, too.
+    fn make_room_for_gaps(&mut self, counters: &Counters) {
+        let mut gives_way = false;
+        while !self.missing.is_empty() && !self.torn {
+            // Gaps at the end are written anew, together with what is missing since.
+            while self.tail.back().is_some_and(|(_, entry)| entry.is_gap) {
+                self.take_back(counters);
+            }
+            if gives_way && !self.take_back(counters) {
+                return;
+            }
+            gives_way = true;
+            self.flush(counters);
+        }
+    }
+
+    /// Takes the last entry out of the file again, as missing; false when there is none, or it
+    /// cannot be done.
+    fn take_back(&mut self, counters: &Counters) -> bool {
+        let Some((start, entry)) = self.tail.pop_back() else { return false };
+        if self.sink.cut(start).is_err() {
+            self.tail.clear();
+            return false;
+        }
+        self.len_bytes = start;
+        if !entry.is_gap {
+            counters.written.fetch_sub(1, Ordering::Relaxed);
+            counters.lose(1, entry.bytes);
+        }
+        self.missing.add(entry.from, entry.t_ms, entry.lines, entry.bytes);
+        true
     }
 
     fn put_gaps(&mut self) {
@@ -299,10 +341,21 @@ impl<S: Sink> LogWriter<S> {
 
     fn account(&mut self, written: usize, outcome: io::Result<()>, counters: &Counters) {
         let mut whole_bytes = 0;
+        let (before, torn) = (self.len_bytes, self.torn);
         for entry in self.pending.drain(..) {
             if entry.end <= written {
+                let start = before + whole_bytes as u64;
                 whole_bytes = entry.end;
                 counters.written.fetch_add(u64::from(!entry.is_gap), Ordering::Relaxed);
+                if torn {
+                    // The end of a half line stands before the entry and cannot be told apart.
+                    self.tail.clear();
+                    continue;
+                }
+                if self.tail.len() == TAIL {
+                    self.tail.pop_front();
+                }
+                self.tail.push_back((start, entry));
             } else {
                 if !entry.is_gap {
                     counters.lose(1, entry.bytes);

@@ -265,3 +265,38 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_disk_that_stays_full_still_says_how_much_is_missing() {
+    // Every amount of room, so that each entry, and each part of the gaps, is what does not fit.
+    for room in header().len()..header().len() + 700 {
+        let mut disk = Disk { bytes: header(), room, cuts: true, at_once: usize::MAX };
+        let counters = Counters::default();
+        let len_bytes = disk.bytes.len() as u64;
+        let mut writer = LogWriter::new(&mut disk, len_bytes, |_| {});
+        let mut wire_bytes = 0;
+        for n in 0..1000 {
+            let from = if n % 3 == 0 { Origin::Client } else { Origin::Server };
+            let record = record(n, from, format!("{{\"n\":{n}}}").as_bytes());
+            wire_bytes += record.wire_bytes;
+            writer.push(&record, &counters);
+            writer.flush(&counters);
+        }
+        writer.close(&counters).unwrap();
+        let (entries, report) = read(&disk.bytes);
+        assert_eq!((report.bad_lines, report.torn_bytes), (0, 0), "{room}");
+        let logged = entries.iter().filter(|e| e.message().is_some()).count() as u64;
+        assert_eq!(counters.written.load(Ordering::Relaxed), logged, "{room}");
+        assert_eq!(counters.lost.load(Ordering::Relaxed), 1000 - logged, "{room}");
+        // Less than the entries of two gaps take is no room to say anything.
+        if room >= header().len() + 150 {
+            assert_eq!(report.lost_lines, 1000 - logged, "{room}");
+            let kept: u64 = entries
+                .iter()
+                .filter_map(|e| e.message())
+                .map(|message| message.len() as u64 + 1)
+                .sum();
+            assert_eq!(report.lost_bytes, wire_bytes - kept, "{room}");
+        }
+    }
+}
