@@ -2,11 +2,17 @@
 #![forbid(unsafe_code)]
 
 pub mod credentials;
+pub mod episode;
+mod json;
 pub mod log;
 pub mod mcp;
 #[cfg(feature = "recorder")]
 mod recorder;
 pub mod retention;
+mod turns;
+
+pub use episode::Episode;
+pub use json::Json;
 
 #[cfg(feature = "recorder")]
 pub use recorder::{CreateError, RecordLayer, RecordOptions, Recorder, Report};

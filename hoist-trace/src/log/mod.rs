@@ -22,5 +22,6 @@ pub(crate) mod writer;
 
 pub use entry::{Content, Entry, Gap, Origin};
 pub use error::LogError;
+pub(crate) use error::describe;
 pub use header::{FORMAT, Header};
 pub use reader::{LogReader, ReadReport};

@@ -1,0 +1,122 @@
+//! What is odd about a session's messages.
+
+use std::fmt;
+
+/// Something in a session that breaks a rule of the log or of the protocol, or that a reader should
+/// know. What it is about is left out of the episode, or taken as said here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Finding {
+    /// The line of the log, from 1.
+    pub line: u64,
+    /// What it is.
+    pub kind: FindingKind,
+}
+
+/// What a [`Finding`] is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FindingKind {
+    /// The time is before that of an earlier line; the earlier time is taken.
+    TimeGoesBack {
+        /// What the line says.
+        t_ms: u64,
+        /// What an earlier line says.
+        before_ms: u64,
+    },
+    /// The message cannot be read as JSON-RPC, or a key that counts stands in it twice.
+    NotJsonRpc {
+        /// What is wrong.
+        what: String,
+    },
+    /// The message does not look as MCP's schema says.
+    NotMcp {
+        /// What is wrong.
+        what: String,
+    },
+    /// No request of this id awaits an answer.
+    AnswerWithoutRequest {
+        /// The id.
+        id: String,
+    },
+    /// A request has the id of one that is not answered yet.
+    IdInUse {
+        /// The id.
+        id: String,
+    },
+    /// The session ended before the request was answered.
+    Unanswered {
+        /// The id.
+        id: String,
+        /// The method.
+        method: String,
+    },
+    /// Lines that crossed are missing here.
+    Gap {
+        /// How many.
+        lines: u64,
+        /// Their length on the wire.
+        bytes: u64,
+    },
+}
+
+impl Finding {
+    /// Whether a rule is broken; else it is only worth knowing: what is missing was said to be, and
+    /// a session may end at any time.
+    pub fn is_problem(&self) -> bool {
+        !matches!(self.kind, FindingKind::Unanswered { .. } | FindingKind::Gap { .. })
+    }
+}
+
+impl fmt::Display for FindingKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TimeGoesBack { t_ms, before_ms } => {
+                write!(f, "time goes back: {t_ms} ms after {before_ms} ms")
+            }
+            Self::NotJsonRpc { what } => write!(f, "not a JSON-RPC message: {what}"),
+            Self::NotMcp { what } => write!(f, "not as MCP has it: {what}"),
+            Self::AnswerWithoutRequest { id } => {
+                write!(f, "an answer to request {id}, which nobody made or which is answered")
+            }
+            Self::IdInUse { id } => {
+                write!(f, "a request with id {id}, which another one that is not answered yet has")
+            }
+            Self::Unanswered { id, method } => {
+                write!(f, "{method} request {id} was not answered before the log ends")
+            }
+            Self::Gap { lines, bytes } => {
+                write!(f, "{lines} lines ({bytes} bytes) that crossed here were not recorded")
+            }
+        }
+    }
+}
+
+/// Findings, the first of them kept and all counted.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct Findings {
+    /// The first ones, in the order in which they were found.
+    pub first: Vec<Finding>,
+    /// How many break a rule.
+    pub problems: u64,
+    /// How many are only worth knowing.
+    pub notes: u64,
+}
+
+impl Findings {
+    /// How many are kept.
+    pub const MAX_KEPT: usize = 1_000;
+
+    pub(super) fn add(&mut self, line: u64, kind: FindingKind) {
+        let finding = Finding { line, kind };
+        if finding.is_problem() {
+            self.problems += 1;
+        } else {
+            self.notes += 1;
+        }
+        if self.first.len() < Self::MAX_KEPT {
+            self.first.push(finding);
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! Sessions that `hoist-mcp` recorded.
+
+mod assemble;
+mod finding;
+mod link;
+mod peers;
+mod result;
+mod tools;
+mod wire;
+
+use std::path::Path;
+
+pub use finding::{Finding, FindingKind, Findings};
+
+use crate::episode::{Episode, Manifest};
+use crate::log::{Entry, Header, LogError, LogReader, ReadReport};
+use assemble::assemble;
+use link::Linker;
+
+/// A whole log in memory.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Log {
+    /// What the log says of its session.
+    pub header: Header,
+    /// Its entries, in order.
+    pub entries: Vec<Entry>,
+    /// What was met besides entries: skipped, blank and torn lines, gaps.
+    pub report: ReadReport,
+    /// The lines that were skipped: the first [`MAX_PROBLEMS`](Self::MAX_PROBLEMS) of them, each
+    /// with its place.
+    pub problems: Vec<LogError>,
+}
+
+impl Log {
+    /// How many skipped lines are described; all are counted.
+    pub const MAX_PROBLEMS: usize = 100;
+}
+
+/// Reads a log into memory. [`LogReader`] reads one without holding it.
+///
+/// Lines that are no entries are skipped and listed in [`Log::problems`].
+///
+/// # Errors
+///
+/// [`LogError`] when the file cannot be read, is empty, is no Hoist log, or has another version.
+pub fn read_log(path: &Path) -> Result<Log, LogError> {
+    let mut reader = LogReader::open(path)?;
+    let mut entries = Vec::new();
+    let mut problems = Vec::new();
+    for item in &mut reader {
+        match item {
+            Ok(entry) => entries.push(entry),
+            Err(error) if !error.is_bad_line() => return Err(error),
+            Err(error) if problems.len() < Log::MAX_PROBLEMS => problems.push(error),
+            Err(_) => {}
+        }
+    }
+    let (header, report) = reader.into_parts();
+    Ok(Log { header, entries, report, problems })
+}
+
+/// The session that a log holds.
+///
+/// Each `tools/call` is a call, each first answer to one its result. Requests that a host makes
+/// again with the input its server asked for are one call, and so are a call and the task it
+/// became. Which calls are one turn of the model is inferred, since MCP does not say it; `README.md`
+/// has the rules.
+///
+/// # Examples
+///
+/// ```no_run
+/// use std::path::Path;
+/// use hoist_trace::mcp::{episode, manifest, read_log};
+///
+/// let log = read_log(Path::new("logs/20260923T212000.123Z-4242.jsonl"))?;
+/// let mut episode = episode(&log);
+/// episode.reward = 1.0; // where you know that the task was done
+/// let tools = manifest(&log, &episode.domain);
+/// for call in episode.calls() {
+///     println!("turn {}: {} {}", call.turn, call.name, call.arguments);
+/// }
+/// # Ok::<(), hoist_trace::log::LogError>(())
+/// ```
+pub fn episode(log: &Log) -> Episode {
+    let mut linker = Linker::default();
+    for entry in &log.entries {
+        linker.push(entry);
+    }
+    linker.finish();
+    assemble(&log.header, linker)
+}
+
+/// The tools that the server listed, with the kinds its annotations claim.
+pub fn manifest(log: &Log, domain: &str) -> Manifest {
+    Manifest::new(domain, episode(log).tools)
+}
+
+/// A session read from a log, with all that was odd about it.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Session {
+    /// What the log says of it.
+    pub header: Header,
+    /// The session.
+    pub episode: Episode,
+    /// What was met besides entries.
+    pub report: ReadReport,
+    /// The lines that were skipped: the first [`Log::MAX_PROBLEMS`] of them.
+    pub problems: Vec<LogError>,
+    /// What is odd about the messages.
+    pub findings: Findings,
+}
+
+/// Reads a log into an episode, holding one line at a time: less memory than [`read_log`] and
+/// [`episode`] take.
+///
+/// # Errors
+///
+/// As [`read_log`].
+pub fn read_session(path: &Path) -> Result<Session, LogError> {
+    read_session_from(LogReader::open(path)?)
+}
+
+/// As [`read_session`], from any reader.
+///
+/// # Errors
+///
+/// [`LogError::Io`].
+pub fn read_session_from<R: std::io::BufRead>(
+    mut reader: LogReader<R>,
+) -> Result<Session, LogError> {
+    let mut linker = Linker::default();
+    let mut problems = Vec::new();
+    for item in &mut reader {
+        match item {
+            Ok(entry) => linker.push(&entry),
+            Err(error) if !error.is_bad_line() => return Err(error),
+            Err(error) if problems.len() < Log::MAX_PROBLEMS => problems.push(error),
+            Err(_) => {}
+        }
+    }
+    linker.finish();
+    let (header, report) = reader.into_parts();
+    let findings = std::mem::take(&mut linker.findings);
+    let episode = assemble(&header, linker);
+    Ok(Session { header, episode, report, problems, findings })
+}
