@@ -142,7 +142,10 @@ impl Entry {
         if text.get(start) != Some(&b'{') {
             return Err((start + 1, "it is not a JSON object".to_owned()));
         }
-        let members: Members<'_> = serde_json::from_slice(text).map_err(|e| describe(&e))?;
+        // The parser does not look into strings of members it skips.
+        let text = str::from_utf8(text)
+            .map_err(|e| (e.valid_up_to() + 1, "it is not UTF-8 from here on".to_owned()))?;
+        let members: Members<'_> = serde_json::from_str(text).map_err(|e| describe(&e))?;
         let content = match (members.message, members.raw, members.gap) {
             (Some(message), None, None) => Content::Message(message.get().to_owned()),
             (None, Some(raw), None) => Content::Raw(raw.into_owned()),
@@ -279,5 +282,12 @@ mod tests {
             assert_eq!(at, column, "{text}: {said}");
         }
         Entry::parse(b"{\"t_ms\":12,\"from\":\"client\",\"message\":\"\xff\"}", 1).unwrap_err();
+    }
+
+    #[test]
+    fn a_line_with_a_byte_that_is_no_utf8_is_no_entry_even_in_a_member_nobody_knows() {
+        let line = b"{\"t_ms\":12,\"from\":\"client\",\"message\":1,\"new\":\"\xff\"}";
+        let (at, said) = Entry::parse(line, 1).unwrap_err();
+        assert_eq!((at, said.contains("not UTF-8")), (47, true), "{said}");
     }
 }
