@@ -385,6 +385,8 @@ pub enum Finish {
 /// A layer that fails, panics, or holds longer than it said breaks its own exchange and nothing
 /// else: the layer outside it gets the answer from inside if there is one; else, if the request
 /// was passed on, that answer when it comes; else what [`when_broken`](Self::when_broken) says.
+///
+/// [The guide](crate::docs::write_an_interceptor) goes through all of it, with code that runs.
 pub trait Interceptor: Send + Sync {
     /// The layer's name: what the log says of lines it made, and what errors name.
     fn name(&self) -> &str;

@@ -3,6 +3,8 @@
 
 mod connection;
 mod context;
+#[cfg(doc)]
+pub mod docs;
 mod era;
 mod error;
 mod exchange;
