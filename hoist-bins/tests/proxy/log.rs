@@ -32,19 +32,29 @@ pub(crate) fn whole_log(path: &Path) -> Log {
 /// `wire` is what crossed on one side, in the bytes that crossed.
 #[track_caller]
 pub(crate) fn holds_every_line(log: &Log, from: Origin, wire: &[u8]) {
+    if let Some(difference) = what_is_missing(log, from, wire) {
+        panic!("{difference}");
+    }
+}
+
+/// How a log differs from what crossed on one side, if it does.
+pub(crate) fn what_is_missing(log: &Log, from: Origin, wire: &[u8]) -> Option<String> {
     let lines: Vec<&[u8]> = wire.split_inclusive(|b| *b == b'\n').map(without_end).collect();
     let entries: Vec<&Content> =
         log.entries.iter().filter(|e| e.from == from).map(|e| &e.content).collect();
     for (at, (line, content)) in lines.iter().zip(&entries).enumerate() {
-        match content {
-            Content::Message(message) => {
-                assert_eq!(message.as_bytes(), *line, "line {at} of {from:?}");
-            }
-            Content::Raw(raw) => assert_eq!(*raw, String::from_utf8_lossy(line), "line {at}"),
-            other => panic!("line {at} of {from:?} is {other:?}"),
+        let is_same = match content {
+            Content::Message(message) => message.as_bytes() == *line,
+            Content::Raw(raw) => *raw == String::from_utf8_lossy(line),
+            _ => false,
+        };
+        if !is_same {
+            let line = String::from_utf8_lossy(line);
+            return Some(format!("line {at} of {from:?} is {content:?}, but {line:?} crossed"));
         }
     }
-    assert_eq!(lines.len(), entries.len(), "lines of {from:?}");
+    let (crossed, logged) = (lines.len(), entries.len());
+    (crossed != logged).then(|| format!("{crossed} lines of {from:?} crossed, {logged} are logged"))
 }
 
 /// A line without its end, of which a carriage return is part only before a line feed.

@@ -18,5 +18,7 @@ mod processes;
 mod protocol;
 mod real_servers;
 mod recording;
+#[cfg(target_os = "linux")]
+mod sdks;
 mod soak;
 mod ways;

@@ -1,7 +1,7 @@
 //! Processes that a test started through others, and what they note.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
 use std::thread;
 use std::time::Duration;
@@ -131,6 +131,21 @@ pub(crate) fn is_gone(pid: Pid) -> bool {
 #[track_caller]
 pub(crate) fn wait_until_gone(pid: Pid) {
     until(&format!("the end of process {pid}"), || is_gone(pid).then_some(()));
+}
+
+/// Waits until no process has this variable in the environment it was started with.
+#[track_caller]
+pub(crate) fn wait_until_none_has(variable: &str, value: &Path) {
+    let entry = [variable.as_bytes(), b"=", value.as_os_str().as_encoded_bytes()].concat();
+    let has_it = |process: &fs::DirEntry| {
+        // Of others' processes, and of one that has ended, it cannot be read.
+        let environment = fs::read(process.path().join("environ")).unwrap_or_default();
+        environment.split(|byte| *byte == 0).any(|one| one == entry)
+    };
+    until("the end of all that was started", || {
+        let processes = fs::read_dir("/proc").expect("it is there on Linux");
+        (!processes.filter_map(Result::ok).any(|process| has_it(&process))).then_some(())
+    });
 }
 
 /// Whether a process ignores a signal.

@@ -1,0 +1,77 @@
+// A client of the TypeScript SDKs: takes the steps of ../steps.md and prints a line for each.
+//
+//   node client.mjs v1|v2|v2-auto STEPS.json COMMAND [ARGUMENT...]
+
+import { readFileSync } from "node:fs";
+
+const [kind, stepsFile, command, ...args] = process.argv.slice(2);
+const steps = JSON.parse(readFileSync(stepsFile, "utf8"));
+const print = (line) => console.log(JSON.stringify(line));
+const answer = () => ({ action: "accept", content: { name: "Ada" } });
+
+async function connect() {
+  const info = { name: `hoist-test-${kind}`, version: "1" };
+  const capabilities = { elicitation: {} };
+  if (kind === "v1") {
+    const { Client } = await import("@modelcontextprotocol/sdk/client/index.js");
+    const { StdioClientTransport } = await import("@modelcontextprotocol/sdk/client/stdio.js");
+    const { ElicitRequestSchema } = await import("@modelcontextprotocol/sdk/types.js");
+    const client = new Client(info, { capabilities });
+    client.setRequestHandler(ElicitRequestSchema, answer);
+    await client.connect(new StdioClientTransport({ command, args }));
+    const call = (params, options) => client.callTool(params, undefined, options);
+    return { client, call };
+  }
+  const { Client } = await import("@modelcontextprotocol/client");
+  const { StdioClientTransport } = await import("@modelcontextprotocol/client/stdio");
+  const auto = kind === "v2-auto" ? { versionNegotiation: { mode: "auto" } } : {};
+  const client = new Client(info, { capabilities, ...auto });
+  client.setRequestHandler("elicitation/create", answer);
+  await client.connect(new StdioClientTransport({ command, args }));
+  return { client, call: (params, options) => client.callTool(params, options) };
+}
+
+const { client, call } = await connect();
+
+async function outcome(step, options) {
+  try {
+    return { result: await call({ name: step.call, arguments: step.arguments }, options) };
+  } catch (error) {
+    const { name, code, message, data } = error;
+    return { error: { name, code, message, data } };
+  }
+}
+
+async function take(step) {
+  if (step.list) {
+    return (await client.listTools()).tools;
+  }
+  if (step.together) {
+    return Promise.all(step.together.map((one) => outcome(one)));
+  }
+  if (step.cancel) {
+    const wanted = new AbortController();
+    const slow = outcome(step.cancel, { signal: wanted.signal });
+    // The answer to a later call shows that the server has this one.
+    const beside = await outcome(step.beside);
+    wanted.abort("no longer wanted");
+    return { beside, cancelled: await slow };
+  }
+  if (step.progress) {
+    const progress = [];
+    let then;
+    const onprogress = (note) => {
+      if (progress.push(note) === step.progress) {
+        then = outcome(step.then);
+      }
+    };
+    return { outcome: await outcome(step, { onprogress }), progress, then: await then };
+  }
+  return { outcome: await outcome(step) };
+}
+
+print({ server: client.getServerVersion(), instructions: client.getInstructions() });
+for (const step of steps) {
+  print({ step, got: await take(step) });
+}
+await client.close();

@@ -1,0 +1,89 @@
+"""A client of the Python SDK: takes the steps of ../steps.md and prints a line for each.
+
+python client.py legacy|auto STEPS.json COMMAND [ARGUMENT...]
+"""
+
+import json
+import sys
+from typing import Any
+
+import anyio
+import pydantic
+from mcp import Client, MCPError, StdioServerParameters
+from mcp_types import ElicitResult
+
+MODE, STEPS, COMMAND, *ARGUMENTS = sys.argv[1:]
+
+
+def show(line: Any) -> None:
+    print(json.dumps(line, default=plain), flush=True)
+
+
+def plain(value: Any) -> Any:
+    if isinstance(value, pydantic.BaseModel):
+        return value.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    raise TypeError(f"{value!r} is no value of the SDK's")
+
+
+async def answer(_context: Any, _params: Any) -> ElicitResult:
+    return ElicitResult(action="accept", content={"name": "Ada"})
+
+
+async def outcome(client: Client, call: dict[str, Any], **options: Any) -> Any:
+    try:
+        return {"result": await client.call_tool(call["call"], call["arguments"], **options)}
+    except MCPError as error:
+        return {"error": error.error}
+
+
+async def take(client: Client, step: dict[str, Any]) -> Any:
+    if "list" in step:
+        return (await client.list_tools()).tools
+    if "together" in step:
+        outcomes: list[Any] = [None] * len(step["together"])
+
+        async def one(at: int, call: dict[str, Any]) -> None:
+            outcomes[at] = await outcome(client, call)
+
+        async with anyio.create_task_group() as group:
+            for at, call in enumerate(step["together"]):
+                group.start_soon(one, at, call)
+        return outcomes
+    if "cancel" in step:
+        async with anyio.create_task_group() as group:
+            group.start_soon(outcome, client, step["cancel"])
+            # The answer to a later call shows that the server has this one.
+            await anyio.lowlevel.checkpoint()
+            beside = await outcome(client, step["beside"])
+            group.cancel_scope.cancel()
+        return {"beside": beside}
+    if "progress" in step:
+        progress: list[Any] = []
+        finished: list[Any] = []
+
+        async def note(done: float, total: float | None, message: str | None) -> None:
+            progress.append([done, total, message])
+            if len(progress) == step["progress"]:
+                group.start_soon(finish)
+
+        async def finish() -> None:
+            finished.append(await outcome(client, step["then"]))
+
+        async with anyio.create_task_group() as group:
+            got = await outcome(client, step, progress_callback=note)
+        return {"outcome": got, "progress": progress, "then": finished}
+    return {"outcome": await outcome(client, step)}
+
+
+async def main() -> None:
+    with open(STEPS, encoding="utf-8") as file:
+        steps = json.load(file)
+    server = StdioServerParameters(command=COMMAND, args=ARGUMENTS)
+    async with Client(server, mode=MODE, elicitation_callback=answer) as client:
+        show({"version": client.protocol_version, "server": client.server_info,
+              "instructions": client.instructions})
+        for step in steps:
+            show({"step": step, "got": await take(client, step)})
+
+
+anyio.run(main)
