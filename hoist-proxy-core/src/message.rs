@@ -4,11 +4,8 @@ use std::borrow::Cow;
 
 use std::ops::Range;
 
-use serde_json::value::RawValue;
-
 use crate::era::method_name;
-use crate::json::{KeyCheck, Keys, RawJson, decode, decoded, members};
-use crate::line::without_bom;
+use crate::json::{Envelope, KeyFaults, RawJson, decode};
 use crate::{Ambiguity, Line, RequestId};
 
 /// What a message is.
@@ -49,55 +46,8 @@ pub struct Message {
     params: Option<RawJson>,
     result: Option<RawJson>,
     error: Option<RawJson>,
-    fault: Option<Ambiguity>,
+    faults: Option<Box<KeyFaults>>,
 }
-
-/// Where the members of a message's envelope stand in its text.
-#[derive(Default)]
-struct Envelope {
-    id: Option<Range<usize>>,
-    method: Option<Range<usize>>,
-    params: Option<Range<usize>>,
-    result: Option<Range<usize>>,
-    error: Option<Range<usize>>,
-    /// What else of its keys can be read in two ways.
-    fault: Option<Ambiguity>,
-}
-
-impl Envelope {
-    /// Reads the members of an object, which is valid JSON.
-    fn read(object: &[u8]) -> Result<Self, Ambiguity> {
-        let mut envelope = Self::default();
-        let mut check = KeyCheck::default();
-        for member in members(object) {
-            let raw = &object[member.key];
-            let key = match check.next(raw, ENVELOPE_KEYS) {
-                Ok(key) => key,
-                Err(fault) => {
-                    envelope.fault.get_or_insert(fault);
-                    // A key that is no text is none of these.
-                    let Ok(key) = decoded(raw) else { continue };
-                    key
-                }
-            };
-            let place = match &*key {
-                b"id" => &mut envelope.id,
-                b"method" => &mut envelope.method,
-                b"params" => &mut envelope.params,
-                b"result" => &mut envelope.result,
-                b"error" => &mut envelope.error,
-                _ => continue,
-            };
-            if place.replace(member.value).is_some() {
-                return Err(Ambiguity::RepeatedKey(String::from_utf8_lossy(&key).into_owned()));
-            }
-        }
-        Ok(envelope)
-    }
-}
-
-/// The keys of a message's envelope.
-const ENVELOPE_KEYS: Keys = Keys(&["jsonrpc", "id", "method", "params", "result", "error"]);
 
 impl Message {
     /// Reads a line's envelope.
@@ -108,14 +58,8 @@ impl Message {
     /// the same way: no JSON, a batch, a key of the envelope that stands twice, a member of the
     /// wrong type.
     pub fn parse(line: &Line) -> Result<Self, Ambiguity> {
-        let body = line.body_bytes();
-        let value: &RawValue =
-            serde_json::from_slice(without_bom(&body)).map_err(|_| Ambiguity::NotJson)?;
-        let text = body.slice_ref(value.get().as_bytes());
-        if text.first() != Some(&b'{') {
-            return Err(Ambiguity::Envelope("outermost value"));
-        }
-        let envelope = Envelope::read(&text)?;
+        let envelope = Envelope::read(line.body())?;
+        let text = line.wire();
         let id = envelope
             .id
             .map(|id| RequestId::from_bytes(text.slice(id)).ok_or(Ambiguity::Envelope("id")))
@@ -142,14 +86,15 @@ impl Message {
             params: envelope.params.map(raw),
             result: envelope.result.map(raw),
             error: envelope.error.map(raw),
-            fault: envelope.fault,
+            faults: envelope.faults,
         })
     }
 
-    /// What of the envelope's keys can be read in two ways, though not by a parser that takes each
-    /// key as it is spelt: one that is none of MCP's and stands twice, one in another letter case.
-    pub(crate) fn envelope_fault(&self) -> Option<&Ambiguity> {
-        self.fault.as_ref()
+    /// Which of its keys can be read in two ways, though not by a parser that takes each key as it
+    /// is spelt and the members of the envelope only: one that is none of MCP's and stands twice,
+    /// one in another letter case, one further in.
+    pub(crate) fn key_faults(&self) -> Option<&KeyFaults> {
+        self.faults.as_deref()
     }
 
     /// The line, in the bytes it had on the wire.

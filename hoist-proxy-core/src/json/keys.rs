@@ -2,62 +2,78 @@
 
 use std::borrow::Cow;
 use std::collections::HashSet;
-use std::ops::Range;
 
-use super::members;
-use super::tokens::{decode, skip_space, skip_string, skip_value};
+use smallvec::SmallVec;
+
+use super::tokens::decode;
 use crate::Ambiguity;
 
 /// Which keys of an object are MCP's own, so that another letter case is suspicious.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Keys(pub(crate) &'static [&'static str]);
+pub(super) struct Keys(pub(super) &'static [&'static str]);
 
-/// One object's own keys, checked one after the other.
-#[derive(Default)]
-pub(crate) struct KeyCheck<'a> {
-    seen: Seen<'a>,
-}
-
-impl<'a> KeyCheck<'a> {
-    /// Checks the next key, given with its quotes: it must not stand there twice, nor differ from
-    /// one of `known` only in letter case. Returns it decoded.
-    pub(crate) fn next(&mut self, raw: &'a [u8], known: Keys) -> Result<Cow<'a, [u8]>, Ambiguity> {
-        let key = decoded(raw)?;
-        let miscased = |k: &&str| k.as_bytes().eq_ignore_ascii_case(&key) && k.as_bytes() != &*key;
-        if known.0.iter().any(miscased) {
-            return Err(Ambiguity::LetterCase(text(&key)));
+impl Keys {
+    /// Checks that a key does not differ from one of these only in letter case.
+    pub(super) fn check_case(self, key: &[u8]) -> Result<(), Ambiguity> {
+        let known = || self.0.iter().map(|known| known.as_bytes());
+        // Almost every key is spelt as it should be, and comparing bytes is cheaper.
+        if !known().any(|known| known == key) && known().any(|k| k.eq_ignore_ascii_case(key)) {
+            return Err(Ambiguity::LetterCase(text(key)));
         }
-        self.seen.insert(&key)?;
-        Ok(key)
+        Ok(())
     }
 }
 
-/// The keys of one object. Few are kept in place, which takes no allocation and is mostly all
-/// there is; many in a set, so that an object of many members takes no quadratic time.
+/// The keys that were read of the objects that are open, to find one that stands twice.
+///
+/// Most objects have few, which are looked through and take no allocation. Those past [`FEW`] are
+/// in a set, so that an object of many members takes no quadratic time.
 #[derive(Default)]
-struct Seen<'a> {
-    few: [&'a [u8]; 16],
-    len: usize,
-    many: HashSet<Cow<'a, [u8]>>,
+pub(super) struct OpenKeys<'a> {
+    objects: SmallVec<[Object; 8]>,
+    /// The first keys of each open object, the innermost object's last.
+    few: SmallVec<[Cow<'a, [u8]>; 24]>,
+    /// The others, by the object they are in.
+    many: Option<HashSet<(usize, Cow<'a, [u8]>)>>,
+    opened: usize,
 }
 
-impl<'a> Seen<'a> {
-    /// Adds a decoded key.
-    #[expect(clippy::ptr_arg, reason = "whether the key is borrowed decides where it is kept")]
-    fn insert(&mut self, key: &Cow<'a, [u8]>) -> Result<(), Ambiguity> {
-        if self.few[..self.len].contains(&&**key) || self.many.contains(key) {
-            return Err(Ambiguity::RepeatedKey(text(key)));
+struct Object {
+    number: usize,
+    /// Where its keys start in `few`.
+    start: usize,
+}
+
+/// How many keys of one object are looked through.
+const FEW: usize = 16;
+
+impl<'a> OpenKeys<'a> {
+    pub(super) fn open_object(&mut self) {
+        self.opened += 1;
+        self.objects.push(Object { number: self.opened, start: self.few.len() });
+    }
+
+    pub(super) fn close_object(&mut self) {
+        if let Some(closed) = self.objects.pop() {
+            self.few.truncate(closed.start);
         }
-        match (key, self.few.get_mut(self.len)) {
-            (Cow::Borrowed(key), Some(place)) => {
-                *place = key;
-                self.len += 1;
-            }
-            _ => {
-                self.many.insert(key.clone());
-            }
+    }
+
+    /// Adds a key, decoded, to the innermost object.
+    pub(super) fn insert(&mut self, key: Cow<'a, [u8]>) -> Result<(), Ambiguity> {
+        let Some(object) = self.objects.last() else { return Ok(()) };
+        let few = &self.few[object.start..];
+        if few.contains(&key) {
+            return Err(Ambiguity::RepeatedKey(text(&key)));
         }
-        Ok(())
+        if few.len() < FEW {
+            self.few.push(key);
+            return Ok(());
+        }
+        match self.many.get_or_insert_default().replace((object.number, key)) {
+            Some((_, key)) => Err(Ambiguity::RepeatedKey(text(&key))),
+            None => Ok(()),
+        }
     }
 }
 
@@ -66,122 +82,10 @@ fn text(key: &[u8]) -> String {
 }
 
 /// A key with its quotes, decoded. Most have no escapes and are their own bytes.
-pub(crate) fn decoded(raw: &[u8]) -> Result<Cow<'_, [u8]>, Ambiguity> {
-    if raw.contains(&b'\\') {
+pub(super) fn decoded(raw: &[u8], escaped: bool) -> Result<Cow<'_, [u8]>, Ambiguity> {
+    if escaped {
         let decoded = decode(raw).ok_or(Ambiguity::NotText)?;
         return Ok(Cow::Owned(decoded.into_owned().into_bytes()));
     }
     Ok(Cow::Borrowed(raw.get(1..raw.len().saturating_sub(1)).unwrap_or_default()))
-}
-
-/// Checks one object's own keys: none twice, none that differs from one of `known` only in letter
-/// case. `object` is any valid JSON; what is no object passes.
-pub(crate) fn check_keys(object: &[u8], known: Keys) -> Result<(), Ambiguity> {
-    check_keys_and_find(object, known, "").map(|_| ())
-}
-
-/// As [`check_keys`], and where the value of member `wanted` stands.
-pub(crate) fn check_keys_and_find(
-    object: &[u8],
-    known: Keys,
-    wanted: &str,
-) -> Result<Option<Range<usize>>, Ambiguity> {
-    let mut check = KeyCheck::default();
-    let mut found = None;
-    for member in members(object) {
-        let key = check.next(&object[member.key], known)?;
-        if *key == *wanted.as_bytes() {
-            found = Some(member.value);
-        }
-    }
-    Ok(found)
-}
-
-/// Checks that no object anywhere in `text` has a key twice.
-///
-/// One pass, no recursion. `text` is valid JSON.
-pub(crate) fn check_repeated_anywhere(text: &[u8]) -> Result<(), Ambiguity> {
-    // One set per open object; `None` for an open array.
-    let mut open: Vec<Option<Seen<'_>>> = Vec::new();
-    let mut at = skip_space(text, 0);
-    while let Some(&byte) = text.get(at) {
-        match byte {
-            b'{' => open.push(Some(Seen::default())),
-            b'[' => open.push(None),
-            b'}' | b']' => {
-                open.pop();
-            }
-            b'"' => {
-                let end = skip_string(text, at);
-                let after = skip_space(text, end);
-                if text.get(after) == Some(&b':')
-                    && let Some(Some(seen)) = open.last_mut()
-                {
-                    seen.insert(&decoded(&text[at..end])?)?;
-                    at = after + 1;
-                } else {
-                    at = end;
-                }
-                continue;
-            }
-            b',' | b' ' | b'\t' | b'\n' | b'\r' => {}
-            _ => {
-                at = skip_value(text, at).max(at + 1);
-                continue;
-            }
-        }
-        at += 1;
-    }
-    Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn repeated_and_miscased_keys_are_found_unescaped() {
-        let known = Keys(&["method", "params", "id"]);
-        assert!(check_keys(br#"{"method":1,"other":2,"Other":3}"#, known).is_ok());
-        for (text, want) in [
-            (r#"{"method":1,"m\u0065thod":2}"#, Ambiguity::RepeatedKey("method".into())),
-            (r#"{"Method":1}"#, Ambiguity::LetterCase("Method".into())),
-            (r#"{"x":1,"x":2}"#, Ambiguity::RepeatedKey("x".into())),
-            (r#"{"\ud83d":1}"#, Ambiguity::NotText),
-        ] {
-            assert_eq!(check_keys(text.as_bytes(), known), Err(want), "{text}");
-        }
-    }
-
-    #[test]
-    fn repeated_keys_are_found_at_any_depth() {
-        for good in [
-            r#"{"a":{"a":{"a":1}},"b":[{"a":1},{"a":2}]}"#,
-            r#"{"a":"a","b":"a:","c":["a","a"]}"#,
-            r#"[[],{},"x",1.5,null,true]"#,
-            "7",
-        ] {
-            assert_eq!(check_repeated_anywhere(good.as_bytes()), Ok(()), "{good}");
-        }
-        for bad in [
-            r#"{"a":1,"b":{"c":[{"x":1 , "\u0078" : 2}]}}"#,
-            r#"{"a":{},"a":{}}"#,
-            r#"[{"k":[1,2,{}],"k":3}]"#,
-        ] {
-            assert!(
-                matches!(check_repeated_anywhere(bad.as_bytes()), Err(Ambiguity::RepeatedKey(_))),
-                "{bad}"
-            );
-        }
-        let many = |last: &str| {
-            let keys: Vec<String> = (0..1000).map(|n| format!("\"k{n}\":{n}")).collect();
-            format!("{{{},\"{last}\":0}}", keys.join(","))
-        };
-        assert_eq!(check_repeated_anywhere(many("new").as_bytes()), Ok(()));
-        for last in ["k0", "k15", "k16", "k999"] {
-            assert!(check_repeated_anywhere(many(last).as_bytes()).is_err(), "{last}");
-        }
-        let deep = format!("{}{}{}", "[".repeat(200_000), r#"{"a":1,"a":1}"#, "]".repeat(200_000));
-        assert!(check_repeated_anywhere(deep.as_bytes()).is_err());
-    }
 }

@@ -5,6 +5,8 @@
 //! slices of it, and an edit puts new bytes in place of one slice.
 
 mod edit;
+mod envelope;
+mod grammar;
 mod keys;
 mod raw;
 mod scan;
@@ -12,9 +14,7 @@ mod tokens;
 
 pub(crate) use edit::message_set;
 pub use edit::{array_push, object_remove, object_set};
-pub(crate) use keys::{
-    KeyCheck, Keys, check_keys, check_keys_and_find, check_repeated_anywhere, decoded,
-};
+pub(crate) use envelope::{Envelope, KeyFaults};
 pub use raw::{InvalidJson, RawJson};
 pub use scan::{EnvelopeScanner, ScannedEnvelope, ScannedKind};
 pub(crate) use tokens::{decode, elements, members};

@@ -86,7 +86,11 @@ fn next_item(text: &[u8], end: usize) -> Option<usize> {
 }
 
 pub(crate) fn skip_space(text: &[u8], mut at: usize) -> usize {
-    while matches!(text.get(at), Some(b' ' | b'\t' | b'\n' | b'\r')) {
+    while let Some(&byte) = text.get(at) {
+        // Almost always there is none.
+        if byte > b' ' || !matches!(byte, b' ' | b'\t' | b'\n' | b'\r') {
+            break;
+        }
         at += 1;
     }
     at

@@ -2,90 +2,27 @@
 
 use serde_json::value::RawValue;
 
-use crate::json::{
-    EnvelopeScanner, Keys, ScannedEnvelope, ScannedKind, check_keys, check_keys_and_find,
-    check_repeated_anywhere, members,
-};
+use crate::json::{EnvelopeScanner, ScannedEnvelope, ScannedKind, members};
 use crate::line::without_bom;
 use crate::{Ambiguity, Line, Message, RequestId};
-
-/// The keys of the params of MCP's requests and notifications, all revisions.
-const PARAM_KEYS: Keys = Keys(&[
-    "_meta",
-    "argument",
-    "arguments",
-    "capabilities",
-    "clientInfo",
-    "content",
-    "context",
-    "cursor",
-    "includeContext",
-    "inputResponses",
-    "level",
-    "maxTokens",
-    "message",
-    "messages",
-    "metadata",
-    "model",
-    "modelPreferences",
-    "name",
-    "notifications",
-    "progress",
-    "progressToken",
-    "protocolVersion",
-    "reason",
-    "ref",
-    "requestId",
-    "requestState",
-    "requestedSchema",
-    "roots",
-    "stopSequences",
-    "systemPrompt",
-    "task",
-    "taskId",
-    "temperature",
-    "total",
-    "uri",
-]);
 
 /// Checks a message of the host's: no key twice in the envelope, in `params` or anywhere in
 /// `params.arguments`, and in the first two no key that differs from one of MCP's only in letter
 /// case. Other parsers may read the other value.
 pub(crate) fn check_unambiguous(message: &Message) -> Result<(), Ambiguity> {
-    check_envelope(message)?;
-    if let Some(params) = message.params() {
-        let params = params.as_bytes();
-        if let Some(arguments) = check_keys_and_find(params, PARAM_KEYS, "arguments")? {
-            check_repeated_anywhere(&params[arguments])?;
-        }
-    }
-    Ok(())
+    let Some(faults) = message.key_faults() else { return Ok(()) };
+    first_of([&faults.envelope, &faults.params, &faults.arguments])
 }
-
-fn check_envelope(message: &Message) -> Result<(), Ambiguity> {
-    message.envelope_fault().map_or(Ok(()), |fault| Err(fault.clone()))
-}
-
-/// The keys of results that layers read.
-const RESULT_KEYS: Keys = Keys(&[
-    "_meta",
-    "content",
-    "inputRequests",
-    "instructions",
-    "isError",
-    "nextCursor",
-    "requestState",
-    "resultType",
-    "structuredContent",
-    "task",
-    "tools",
-]);
 
 /// Checks an answer: no key twice in the envelope or the result, and none that differs from one
 /// of MCP's only in letter case.
 pub(crate) fn check_answer(message: &Message) -> Result<(), Ambiguity> {
-    check_envelope(message)?;
-    message.result().map_or(Ok(()), |result| check_keys(result.as_bytes(), RESULT_KEYS))
+    let Some(faults) = message.key_faults() else { return Ok(()) };
+    first_of([&faults.envelope, &faults.result])
+}
+
+fn first_of<const N: usize>(faults: [&Option<Ambiguity>; N]) -> Result<(), Ambiguity> {
+    faults.into_iter().flatten().next().map_or(Ok(()), |fault| Err(fault.clone()))
 }
 
 /// What a line seems to be that is no message for certain. Where a key of the envelope stands
