@@ -63,7 +63,9 @@ struct Pump<'a> {
     exchanges: Exchanges<'a>,
     work: FuturesUnordered<Work<'a>>,
     spare_outbox: VecDeque<Leaving>,
-    shutdown: Option<BoxFuture<'static, ()>>,
+    /// Empty once the session should end. A set, so that it is polled only when it was woken, not
+    /// for every line.
+    shutdown: FuturesUnordered<BoxFuture<'static, ()>>,
     /// The host's input is over and it reads nothing any more.
     host_gone: bool,
     end_grace: Duration,
@@ -87,7 +89,7 @@ impl<'a> Pump<'a> {
             exchanges: Exchanges::new(core),
             work: FuturesUnordered::new(),
             spare_outbox: VecDeque::new(),
-            shutdown: Some(settings.shutdown),
+            shutdown: FuturesUnordered::from_iter([settings.shutdown]),
             host_gone: false,
             end_grace: settings.end_grace,
             deadline: None,
@@ -95,6 +97,8 @@ impl<'a> Pump<'a> {
     }
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        self.from_host.dry = false;
+        self.from_server.dry = false;
         self.poll_shutdown(cx);
         if self.is_shut_down() && self.is_late(cx) && !self.to_host.has_room(cx) {
             // A host that does not read would keep the server's last lines, and with them its end,
@@ -117,17 +121,14 @@ impl<'a> Pump<'a> {
     }
 
     fn poll_shutdown(&mut self, cx: &mut Context<'_>) {
-        if let Some(shutdown) = &mut self.shutdown
-            && shutdown.as_mut().poll(cx).is_ready()
-        {
-            self.shutdown = None;
+        if let Poll::Ready(Some(())) = self.shutdown.poll_next_unpin(cx) {
             self.host_input_over();
             self.start_deadline();
         }
     }
 
     fn is_shut_down(&self) -> bool {
-        self.shutdown.is_none()
+        self.shutdown.is_empty()
     }
 
     fn start_deadline(&mut self) {
@@ -238,7 +239,8 @@ impl<'a> Pump<'a> {
 
     /// Reads one side while its way out has room.
     fn read(&mut self, cx: &mut Context<'_>, direction: Direction) -> bool {
-        if !self.inlet(direction).open {
+        let inlet = self.inlet(direction);
+        if !inlet.open || inlet.dry {
             return false;
         }
         let framing = self.framing(direction);
@@ -249,7 +251,10 @@ impl<'a> Pump<'a> {
                 break;
             }
             let frame = match self.inlet(direction).reader.poll_frame(cx, framing) {
-                Poll::Pending => break,
+                Poll::Pending => {
+                    self.inlet(direction).dry = true;
+                    break;
+                }
                 Poll::Ready(None) => {
                     self.input_over(direction);
                     return true;

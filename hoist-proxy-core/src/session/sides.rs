@@ -14,13 +14,15 @@ const MAX_OVERDRAFT_BYTES: usize = 16 * 1024 * 1024;
 pub(super) struct Inlet {
     pub(super) reader: Box<dyn ReadLines>,
     pub(super) open: bool,
+    /// Nothing more was there to be read; whatever comes wakes the session.
+    pub(super) dry: bool,
     /// A line that is being passed on in parts.
     pub(super) partial: Partial,
 }
 
 impl Inlet {
     pub(super) fn new(reader: Box<dyn ReadLines>) -> Self {
-        Self { reader, open: true, partial: Partial::default() }
+        Self { reader, open: true, dry: false, partial: Partial::default() }
     }
 }
 
