@@ -4,7 +4,10 @@
 //! and says what becomes of an answer. Waiters are of any type, so that tests step it with plain
 //! numbers.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashSet, VecDeque};
+
+use foldhash::HashMap;
+use smallvec::SmallVec;
 
 use crate::{Direction, RequestId};
 
@@ -43,8 +46,8 @@ pub(crate) struct Ledger<W> {
 #[derive(Debug)]
 #[cfg_attr(test, derive(Clone))]
 struct Table<W> {
-    /// Per id, in the order the requests were read or made.
-    entries: HashMap<RequestId, VecDeque<Entry<W>>>,
+    /// Per id, in the order the requests were read or made. Few ids are used twice at a time.
+    entries: HashMap<RequestId, SmallVec<[Entry<W>; 1]>>,
     ordinary: usize,
     /// Oldest first; some may be over.
     abandoned: VecDeque<(RequestId, u64)>,
@@ -84,7 +87,7 @@ impl<W> Default for Ledger<W> {
 
 impl<W> Default for Table<W> {
     fn default() -> Self {
-        Self { entries: HashMap::new(), ordinary: 0, abandoned: VecDeque::new() }
+        Self { entries: HashMap::default(), ordinary: 0, abandoned: VecDeque::new() }
     }
 }
 
@@ -159,14 +162,14 @@ impl<W> Ledger<W> {
         if entries.is_empty() {
             table.entries.remove(id);
         }
-        match entry.map(|e| e.state) {
-            Some(EntryState::Awaited(waiter)) => Answered::Deliver(waiter),
-            Some(EntryState::Abandoned) => Answered::Swallow,
-            Some(EntryState::Ordinary) => {
+        match entry.state {
+            EntryState::Awaited(waiter) => Answered::Deliver(waiter),
+            EntryState::Abandoned => Answered::Swallow,
+            EntryState::Ordinary => {
                 table.ordinary -= 1;
                 Answered::Pass
             }
-            Some(EntryState::Held) | None => Answered::Pass,
+            EntryState::Held => Answered::Pass,
         }
     }
 
@@ -252,7 +255,7 @@ impl<W> Ledger<W> {
 
 impl<W> Table<W> {
     fn push(&mut self, id: RequestId, entry: Entry<W>) {
-        self.entries.entry(id).or_default().push_back(entry);
+        self.entries.entry(id).or_default().push(entry);
     }
 
     fn remove(&mut self, id: &RequestId, which: impl Fn(&Entry<W>) -> bool) -> bool {

@@ -1,8 +1,8 @@
 //! What becomes of a line that was read in a session with a layer that acts.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
+use foldhash::HashMap;
 use futures::future::{AbortHandle, Abortable, BoxFuture, FutureExt};
 use tokio::time::Instant;
 
@@ -61,8 +61,8 @@ impl<'a> Exchanges<'a> {
     pub(crate) fn new(core: &'a Core) -> Self {
         Self {
             core,
-            active: HashMap::new(),
-            batches: HashMap::new(),
+            active: HashMap::default(),
+            batches: HashMap::default(),
             unpacking: None,
             started: Vec::new(),
             epoch: Instant::now(),
