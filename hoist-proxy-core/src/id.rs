@@ -2,6 +2,8 @@
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::ops::Range;
+use std::sync::Arc;
 
 use bytes::Bytes;
 
@@ -31,51 +33,66 @@ pub struct RequestId {
 /// An id's JSON text.
 #[derive(Clone)]
 enum Raw {
+    /// Short enough to be kept in place, as most ids are. UUIDs fit.
+    Short { bytes: [u8; SHORT_BYTES], len: u8 },
     /// Part of the message it came in, or in memory of its own.
     Shared(Bytes),
-    /// Short enough to be kept in place: most ids are, once they are kept for longer than their
-    /// message.
-    Short { bytes: [u8; SHORT_BYTES], len: u8 },
 }
 
-const SHORT_BYTES: usize = 30;
+const SHORT_BYTES: usize = 38;
 
 impl Raw {
-    fn as_bytes(&self) -> &[u8] {
-        match self {
-            Self::Shared(bytes) => bytes,
-            Self::Short { bytes, len } => &bytes[..usize::from(*len)],
-        }
-    }
-
-    /// The same text, without a hold on a message's memory.
-    fn detached(&self) -> Self {
-        let text = self.as_bytes();
+    /// The text itself if it is short; else what `shared` gives, which is the same text.
+    fn new(text: &[u8], shared: impl FnOnce() -> Bytes) -> Self {
         match u8::try_from(text.len()) {
             Ok(len) if text.len() <= SHORT_BYTES => {
                 let mut bytes = [0; SHORT_BYTES];
                 bytes[..text.len()].copy_from_slice(text);
                 Self::Short { bytes, len }
             }
-            _ => Self::Shared(Bytes::copy_from_slice(text)),
+            _ => Self::Shared(shared()),
+        }
+    }
+
+    fn as_bytes(&self) -> &[u8] {
+        match self {
+            Self::Short { bytes, len } => &bytes[..usize::from(*len)],
+            Self::Shared(bytes) => bytes,
         }
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+/// What an id's text means. The usual ones take no allocation.
+#[derive(Clone)]
 enum Value {
     Null,
-    /// Small integers, the usual case, take no allocation.
     Integer(i64),
-    String(Box<str>),
-    /// Any other number: sign, digits without leading or trailing zeros, power of ten.
-    Decimal {
-        negative: bool,
-        digits: Box<str>,
-        exponent: i64,
-    },
+    /// A string that is spelt as it is: the text between its quotes.
+    Plain,
+    /// A string with escapes, decoded.
+    Decoded(Arc<str>),
+    /// Any other number.
+    Decimal(Arc<Decimal>),
     /// A string that is no Unicode text, or a number whose exponent fits nowhere: by spelling.
-    Spelt(Bytes),
+    Spelt,
+}
+
+/// A number: sign, digits without leading or trailing zeros, power of ten.
+#[derive(PartialEq, Eq, Hash)]
+struct Decimal {
+    negative: bool,
+    digits: Box<str>,
+    exponent: i64,
+}
+
+/// What ids are compared by.
+#[derive(PartialEq, Eq, Hash)]
+enum Key<'a> {
+    Null,
+    Integer(i64),
+    String(&'a [u8]),
+    Decimal(&'a Decimal),
+    Spelt(&'a [u8]),
 }
 
 impl RequestId {
@@ -83,26 +100,19 @@ impl RequestId {
     ///
     /// The text must be valid JSON on its own, as a slice of a parsed message is.
     pub fn parse(raw: &[u8]) -> Option<Self> {
-        Self::from_bytes(Bytes::copy_from_slice(raw))
+        Some(Self { raw: Raw::new(raw, || Bytes::copy_from_slice(raw)), value: value(raw)? })
     }
 
-    /// As [`parse`](Self::parse), keeping `raw` itself.
-    pub(crate) fn from_bytes(raw: Bytes) -> Option<Self> {
-        let value = match raw.first()? {
-            b'n' => Value::Null,
-            b'"' => serde_json::from_slice::<String>(&raw)
-                .map_or_else(|_| Value::Spelt(raw.clone()), |text| Value::String(text.into())),
-            b'-' | b'0'..=b'9' => number(&raw),
-            _ => return None,
-        };
-        Some(Self { raw: Raw::Shared(raw), value })
+    /// The id that stands at `place` in a message.
+    pub(crate) fn in_message(message: &Bytes, place: Range<usize>) -> Option<Self> {
+        let text = message.get(place.clone())?;
+        Some(Self { raw: Raw::new(text, || message.slice(place)), value: value(text)? })
     }
 
     /// The id of the proxy's own request number `n`: the string `hoist-<n>`.
     pub fn own(n: u64) -> Self {
-        let text = format!("{OWN_PREFIX}{n}");
-        let raw = Raw::Shared(Bytes::from(format!("\"{text}\"")));
-        Self { raw, value: Value::String(text.into()) }
+        let text = format!("\"{OWN_PREFIX}{n}\"");
+        Self { raw: Raw::new(text.as_bytes(), || text.clone().into()), value: Value::Plain }
     }
 
     /// The null id, of an error in answer to a message whose id cannot be told.
@@ -118,32 +128,54 @@ impl RequestId {
 
     /// Whether the id is null, which only an error in answer to an unreadable request has.
     pub fn is_null(&self) -> bool {
-        self.value == Value::Null
+        matches!(self.value, Value::Null)
     }
 
     /// The `n` of a `hoist-<n>` id, whoever made it.
     pub(crate) fn own_number(&self) -> Option<u64> {
-        match &self.value {
-            Value::String(text) => {
-                let digits = text.strip_prefix(OWN_PREFIX)?;
-                let plain = digits.bytes().all(|b| b.is_ascii_digit())
-                    && (digits == "0" || !digits.starts_with('0'));
-                if plain { digits.parse().ok() } else { None }
-            }
-            _ => None,
-        }
+        let Key::String(text) = self.key() else { return None };
+        let digits = text.strip_prefix(OWN_PREFIX.as_bytes())?;
+        let plain =
+            digits.iter().all(u8::is_ascii_digit) && (digits == b"0" || !digits.starts_with(b"0"));
+        if plain { str::from_utf8(digits).ok()?.parse().ok() } else { None }
     }
 
     /// The same id in memory of its own, so that it does not keep the message it came in alive.
     pub(crate) fn detached(&self) -> Self {
-        Self { raw: self.raw.detached(), value: self.value.clone() }
+        let text = self.raw.as_bytes();
+        let raw = Raw::new(text, || Bytes::copy_from_slice(text));
+        Self { raw, value: self.value.clone() }
+    }
+
+    fn key(&self) -> Key<'_> {
+        let raw = self.raw.as_bytes();
+        match &self.value {
+            Value::Null => Key::Null,
+            Value::Integer(integer) => Key::Integer(*integer),
+            Value::Plain => Key::String(&raw[1..raw.len() - 1]),
+            Value::Decoded(text) => Key::String(text.as_bytes()),
+            Value::Decimal(decimal) => Key::Decimal(decimal),
+            Value::Spelt => Key::Spelt(raw),
+        }
     }
 }
 
 const OWN_PREFIX: &str = "hoist-";
 
-fn number(raw: &Bytes) -> Value {
-    let text = std::str::from_utf8(raw).unwrap_or("");
+/// What a string, a number or null means; `None` for anything else.
+fn value(text: &[u8]) -> Option<Value> {
+    Some(match text {
+        [b'n', ..] => Value::Null,
+        [b'"', inside @ .., b'"'] if !inside.contains(&b'\\') => Value::Plain,
+        [b'"', ..] => serde_json::from_slice::<String>(text)
+            .map_or(Value::Spelt, |text| Value::Decoded(text.into())),
+        [b'-' | b'0'..=b'9', ..] => number(text),
+        _ => return None,
+    })
+}
+
+fn number(text: &[u8]) -> Value {
+    let text = str::from_utf8(text).unwrap_or("");
     if let Ok(integer) = text.parse::<i64>() {
         return Value::Integer(integer);
     }
@@ -152,7 +184,7 @@ fn number(raw: &Bytes) -> Value {
     let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     let Ok(exponent) = exponent.trim_start_matches('+').parse::<i64>() else {
-        return Value::Spelt(raw.clone());
+        return Value::Spelt;
     };
     let digits = format!("{whole}{fraction}");
     let significant = digits.trim_start_matches('0').trim_end_matches('0');
@@ -162,7 +194,7 @@ fn number(raw: &Bytes) -> Value {
     let trailing = digits.len() - digits.trim_end_matches('0').len();
     let shift = i64::try_from(trailing).unwrap_or(0) - i64::try_from(fraction.len()).unwrap_or(0);
     let Some(exponent) = exponent.checked_add(shift) else {
-        return Value::Spelt(raw.clone());
+        return Value::Spelt;
     };
     // An integer spelt as a fraction or with an exponent is that integer.
     if let Ok(zeros) = usize::try_from(exponent)
@@ -173,12 +205,12 @@ fn number(raw: &Bytes) -> Value {
     {
         return Value::Integer(integer);
     }
-    Value::Decimal { negative, digits: significant.into(), exponent }
+    Value::Decimal(Arc::new(Decimal { negative, digits: significant.into(), exponent }))
 }
 
 impl PartialEq for RequestId {
     fn eq(&self, other: &Self) -> bool {
-        self.value == other.value
+        self.key() == other.key()
     }
 }
 
@@ -186,7 +218,7 @@ impl Eq for RequestId {}
 
 impl Hash for RequestId {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.value.hash(state);
+        self.key().hash(state);
     }
 }
 
@@ -246,8 +278,9 @@ mod tests {
 
     #[test]
     fn a_detached_id_is_the_same_in_value_and_spelling() {
-        let long = format!("\"{}\"", "x".repeat(40));
-        for text in ["1", "1.0", "\"a\"", "null", "\"123456789012345678901234567890\"", &long] {
+        let of_length = |len| format!("\"{}\"", "x".repeat(len - 2));
+        let (longest, longer) = (of_length(SHORT_BYTES), of_length(SHORT_BYTES + 1));
+        for text in ["1", "1.0", "\"a\"", "\"\\u0061\"", "1e400", "null", &longest, &longer] {
             let detached = id(text).detached();
             assert_eq!(detached, id(text));
             assert_eq!(detached.raw(), text);

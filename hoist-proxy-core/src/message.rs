@@ -62,7 +62,7 @@ impl Message {
         let text = line.wire();
         let id = envelope
             .id
-            .map(|id| RequestId::from_bytes(text.slice(id)).ok_or(Ambiguity::Envelope("id")))
+            .map(|id| RequestId::in_message(text, id).ok_or(Ambiguity::Envelope("id")))
             .transpose()?;
         let method = envelope
             .method

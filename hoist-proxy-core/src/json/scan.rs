@@ -1,7 +1,5 @@
 //! Reading the envelope of a message that is too long to keep, as its bytes stream by.
 
-use bytes::Bytes;
-
 use crate::RequestId;
 
 /// The longest id or method name that is kept, in bytes of its JSON text.
@@ -122,7 +120,7 @@ impl EnvelopeScanner {
         }
         let id = self.id.take().and_then(|raw| {
             let valid = serde_json::from_slice::<&serde_json::value::RawValue>(&raw).is_ok();
-            if valid { RequestId::from_bytes(Bytes::from(raw)) } else { None }
+            if valid { RequestId::parse(&raw) } else { None }
         });
         let kind = match (self.has_method, &id, self.has_outcome) {
             _ if self.state == State::Not => ScannedKind::Other,

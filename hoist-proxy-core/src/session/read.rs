@@ -306,7 +306,7 @@ impl<'a> Exchanges<'a> {
         let id = message
             .params()
             .and_then(|p| p.get("requestId"))
-            .and_then(|raw| RequestId::from_bytes(raw.as_bytes().clone()));
+            .and_then(|raw| RequestId::parse(raw.as_bytes()));
         let Some(id) = id else { return true };
         let found = self
             .active
