@@ -327,7 +327,7 @@ impl Response {
 #[derive(Clone, Copy)]
 pub struct Next<'a> {
     pub(crate) core: &'a Core,
-    pub(crate) exchange: &'a ExchangeState,
+    pub(crate) exchange: &'a Arc<ExchangeState>,
     pub(crate) slot: &'a dyn Slot,
     /// The request the layer was called with.
     pub(crate) serial: u64,
@@ -372,8 +372,9 @@ impl<'a> Next<'a> {
         // Until the session is open, the time is the layer's own: a host may never open it.
         crate::session::ready_for_own(self.core, self.exchange).await?;
         let _counted = Counted::new(self.slot);
+        let exchange = Arc::clone(self.exchange);
         let mut answer =
-            crate::session::proceed(self.core, self.exchange, self.position, request).await?;
+            crate::session::proceed(self.core, exchange, self.position, request).await?;
         answer.of_own = true;
         Ok(answer)
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use tokio::sync::oneshot;
 
-use super::core::{Core, Retry};
+use super::core::{Core, Retry, Waiter};
 use super::exchange_state::ExchangeState;
 use super::send::{cancelled_line, own_line};
 use crate::era::{host_capability, names};
@@ -56,7 +56,7 @@ async fn ask_legacy(
             return Err(Error::HostCannot { method: method.to_owned() });
         }
         let id = state.ledger.issue(direction);
-        state.ledger.send(direction, &id, serial, waiter);
+        state.ledger.send(direction, &id, serial, Waiter::Own(waiter));
         id
     };
     let mut asked = Asked { core, layer, id: &id, serial, answered: false };

@@ -9,12 +9,10 @@ use futures::future::BoxFuture;
 use tokio::time::{Instant, Sleep};
 
 use super::core::{Core, Link};
-use super::exchange_state::ExchangeState;
+use super::exchange_state::{Answer, ExchangeState};
 use super::hold::HoldClock;
 use super::send::send;
-use crate::{Breakage, Error, Next, Request, Response, WhenBroken};
-
-type Answer = Result<Response, Error>;
+use crate::{Breakage, Error, Next, Request, WhenBroken};
 
 /// Where a layer hands its request on, and gets the answer from. Erases the lifetime of what runs
 /// inside, so that [`Next`] has one lifetime only.
@@ -30,12 +28,12 @@ pub(crate) trait Slot: Send + Sync {
 }
 
 /// Passes a request to the next layer that acts on it, or to the wire.
-pub(crate) fn proceed<'a>(
-    core: &'a Core,
-    exchange: &'a ExchangeState,
+pub(crate) fn proceed(
+    core: &Core,
+    exchange: Arc<ExchangeState>,
     mut position: usize,
     request: Request,
-) -> BoxFuture<'a, Answer> {
+) -> BoxFuture<'_, Answer> {
     let direction = exchange.direction;
     while let Some(link) = core.link(direction, position) {
         position += 1;
@@ -50,7 +48,7 @@ pub(crate) fn proceed<'a>(
 /// when the layer breaks.
 async fn through<'a>(
     core: &'a Core,
-    exchange: &'a ExchangeState,
+    exchange: Arc<ExchangeState>,
     link: &'a Link,
     position: usize,
     request: Request,
@@ -69,6 +67,7 @@ async fn through<'a>(
             own: 0,
         }),
     };
+    let exchange = &inside.exchange;
     let next = Next { core, exchange, slot: &inside, serial, position, layer: &link.name };
     let started = catch_unwind(AssertUnwindSafe(|| link.interceptor.call(request, next)));
     let mut layer = Holder {
@@ -90,7 +89,7 @@ async fn through<'a>(
 /// What runs inside a layer.
 struct Inside<'a> {
     core: &'a Core,
-    exchange: &'a ExchangeState,
+    exchange: Arc<ExchangeState>,
     link: &'a Link,
     position: usize,
     state: Mutex<InsideState<'a>>,
@@ -113,7 +112,7 @@ impl<'a> Inside<'a> {
     }
 
     fn start(&self, request: Request) {
-        let running = proceed(self.core, self.exchange, self.position, request);
+        let running = proceed(self.core, Arc::clone(&self.exchange), self.position, request);
         let mut state = self.state();
         state.untouched = None;
         state.running = Some(running);
@@ -203,7 +202,7 @@ impl Holder<'_, '_> {
             (state.running.is_none(), state.own)
         };
         if with_layer && !self.counted {
-            if !self.core.start_hold(self.inside.exchange) {
+            if !self.core.start_hold(&self.inside.exchange) {
                 self.break_off(Breakage::Crowded, None);
                 return false;
             }
@@ -236,7 +235,7 @@ impl Holder<'_, '_> {
 
     fn uncount(&mut self) {
         if std::mem::take(&mut self.counted) {
-            self.core.end_hold(self.inside.exchange);
+            self.core.end_hold(&self.inside.exchange);
         }
     }
 

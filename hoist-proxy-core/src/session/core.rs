@@ -10,11 +10,11 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::ask::new_state_prefix;
-use super::exchange_state::ExchangeState;
+use super::exchange_state::{Answer, ExchangeState};
 use super::ledger::Ledger;
 use crate::{
-    Acts, Body, Crossing, Direction, Emit, Error, Hold, Interceptor, Line, Message, RawJson,
-    RequestId, Response, Side, WhenBroken,
+    Acts, Body, Crossing, Direction, Emit, Hold, Interceptor, Line, Message, RawJson, RequestId,
+    Side, WhenBroken,
 };
 
 /// Limits of one session.
@@ -29,8 +29,25 @@ pub(crate) struct Limits {
     pub(crate) max_exchanges: usize,
 }
 
-/// An answer, as the one who waits for it gets it.
-pub(crate) type Waiter = oneshot::Sender<Result<Response, Error>>;
+/// Who waits for an answer.
+pub(crate) enum Waiter {
+    /// An exchange, for the answer to the peer's request.
+    Exchange(Arc<ExchangeState>),
+    /// Whoever made a request of the proxy's own.
+    Own(oneshot::Sender<Answer>),
+}
+
+impl Waiter {
+    /// Hands the answer over. Whoever waited may be gone since; then nobody is left to tell.
+    pub(crate) fn give(self, answer: Answer) {
+        match self {
+            Self::Exchange(exchange) => exchange.give_answer(answer),
+            Self::Own(waiter) => {
+                let _ = waiter.send(answer);
+            }
+        }
+    }
+}
 
 /// One layer's interceptor, with what it declared.
 pub(crate) struct Link {

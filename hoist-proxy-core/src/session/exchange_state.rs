@@ -1,12 +1,17 @@
 //! What is known of one exchange.
 
 use std::borrow::Cow;
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
+use futures::task::AtomicWaker;
+
 use crate::era::{modern_version, names};
-use crate::{Direction, Era, RawJson, Request, RequestId};
+use crate::{Direction, Era, Error, RawJson, Request, RequestId, Response};
+
+/// What comes of a request.
+pub(crate) type Answer = Result<Response, Error>;
 
 /// What is known of one exchange, shared between its layers and the session.
 pub(crate) struct ExchangeState {
@@ -19,6 +24,10 @@ pub(crate) struct ExchangeState {
     /// How many layers hold it: those around a held request of a layer's own count too.
     pub(super) holding: AtomicUsize,
     changing: Mutex<Changing>,
+    /// The exchange is to be dropped as it is.
+    aborted: AtomicBool,
+    /// Who drops it.
+    work: AtomicWaker,
 }
 
 struct Changing {
@@ -27,8 +36,13 @@ struct Changing {
     /// The host was asked something in answer to that id, and has not retried yet: nobody waits.
     asking: bool,
     primary: Primary,
+    /// The answer to the peer's request, until it is taken.
+    answer: Option<Answer>,
+    /// Who waits for that answer.
+    awaiting: Option<Waker>,
     cancelled: bool,
     told: bool,
+    /// The layers that wait for a cancellation.
     wakers: Vec<Waker>,
 }
 
@@ -59,10 +73,14 @@ impl ExchangeState {
                 id,
                 asking: false,
                 primary: Primary::NotSent,
+                answer: None,
+                awaiting: None,
                 cancelled: false,
                 told: false,
                 wakers: Vec::new(),
             }),
+            aborted: AtomicBool::new(false),
+            work: AtomicWaker::new(),
         }
     }
 
@@ -119,14 +137,53 @@ impl ExchangeState {
 
     /// Marks the exchange cancelled and wakes who waits for that.
     pub(crate) fn cancel(&self) {
-        let wakers = {
+        let (wakers, awaiting) = {
             let mut changing = self.changing();
             changing.cancelled = true;
-            std::mem::take(&mut changing.wakers)
+            (std::mem::take(&mut changing.wakers), changing.awaiting.take())
         };
-        for waker in wakers {
+        for waker in wakers.into_iter().chain(awaiting) {
             waker.wake();
         }
+    }
+
+    /// Has the exchange dropped, at its next turn.
+    pub(crate) fn abort(&self) {
+        self.aborted.store(true, Ordering::Relaxed);
+        self.work.wake();
+    }
+
+    /// Ready once the exchange is to be dropped.
+    pub(crate) fn poll_aborted(&self, cx: &mut Context<'_>) -> Poll<()> {
+        self.work.register(cx.waker());
+        if self.aborted.load(Ordering::Relaxed) { Poll::Ready(()) } else { Poll::Pending }
+    }
+
+    /// The peer's request is answered.
+    pub(crate) fn give_answer(&self, answer: Answer) {
+        let awaiting = {
+            let mut changing = self.changing();
+            changing.answer = Some(answer);
+            changing.awaiting.take()
+        };
+        if let Some(waker) = awaiting {
+            waker.wake();
+        }
+    }
+
+    /// Waits for the answer to the peer's request; a cancelled one may never be answered.
+    pub(crate) fn poll_answer(&self, cx: &mut Context<'_>) -> Poll<Answer> {
+        let mut changing = self.changing();
+        if let Some(answer) = changing.answer.take() {
+            return Poll::Ready(answer);
+        }
+        if changing.cancelled {
+            return Poll::Ready(Err(Error::Cancelled));
+        }
+        if !changing.awaiting.as_ref().is_some_and(|waker| waker.will_wake(cx.waker())) {
+            changing.awaiting = Some(cx.waker().clone());
+        }
+        Poll::Pending
     }
 
     pub(crate) fn be_told_of_cancel(&self) {

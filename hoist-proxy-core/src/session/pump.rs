@@ -155,9 +155,8 @@ impl<'a> Pump<'a> {
             }
             let before = self.core.polls();
             match self.work.poll_next_unpin(cx) {
-                Poll::Ready(Some(Ok(done))) => self.exchanges.finish(done),
-                // Cancelled: what it leaves behind was said when it was dropped.
-                Poll::Ready(Some(Err(_))) => {}
+                Poll::Ready(Some(Some(done))) => self.exchanges.finish(done),
+                Poll::Ready(Some(None)) => {}
                 Poll::Ready(None) => break,
                 Poll::Pending => {
                     let polled = self.core.polls() - before;

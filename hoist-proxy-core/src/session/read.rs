@@ -1,16 +1,18 @@
 //! What becomes of a line that was read in a session with a layer that acts.
 
+use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::task::{Context, Poll, ready};
 
 use foldhash::HashMap;
-use futures::future::{AbortHandle, Abortable, BoxFuture, FutureExt};
+use futures::future::BoxFuture;
 use tokio::time::Instant;
 
 use super::batch::Batch;
 use super::chain::proceed;
 use super::core::{Core, Retry};
 use super::elements::Unpacking;
-use super::exchange_state::{ExchangeState, Primary};
+use super::exchange_state::{Answer, ExchangeState, Primary};
 use super::ledger::Answered;
 use super::unambiguous::{check_unambiguous, is_about_id, seems};
 use crate::era::names;
@@ -22,18 +24,38 @@ use crate::{
 };
 
 /// An exchange at work.
-pub(crate) type Work<'a> = Abortable<BoxFuture<'a, Done>>;
+pub(crate) struct Work<'a> {
+    core: &'a Core,
+    state: Arc<ExchangeState>,
+    run: BoxFuture<'a, Answer>,
+}
+
+impl Future for Work<'_> {
+    /// `None` when it was cancelled: what it leaves behind is said when it is dropped.
+    type Output = Option<Done>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        if self.state.poll_aborted(cx).is_ready() {
+            return Poll::Ready(None);
+        }
+        self.core.count_poll();
+        // Tokio's budget would make an exchange whose answer is there wait for another turn, and
+        // lose its place; the readers keep to the budget, so the session yields all the same.
+        let run = pin!(tokio::task::unconstrained(&mut self.run));
+        let result = ready!(run.poll(cx));
+        Poll::Ready(Some(Done { number: self.state.number, result }))
+    }
+}
 
 /// What an exchange came to.
 pub(crate) struct Done {
     number: u64,
-    result: Result<Response, Error>,
+    result: Answer,
 }
 
 /// An exchange in flight.
 struct Active {
     state: Arc<ExchangeState>,
-    abort: AbortHandle,
     reply: Reply,
 }
 
@@ -156,7 +178,7 @@ impl<'a> Exchanges<'a> {
                 let answered = self.core.state().ledger.answered(direction.reverse(), &id);
                 match answered {
                     Answered::Deliver(waiter) => {
-                        let _ = waiter.send(Ok(Response::unreadable(line.clone(), id)));
+                        waiter.give(Ok(Response::unreadable(line.clone(), id)));
                     }
                     Answered::Swallow => {}
                     Answered::Pass => self.forward(direction, line.clone()),
@@ -233,20 +255,9 @@ impl<'a> Exchanges<'a> {
         let in_batch = reply != Reply::Line;
         let state = Arc::new(ExchangeState::new(number, direction, &request, id.clone(), in_batch));
         self.core.state().ledger.hold(direction, id, number);
-        let (core, exchange) = (self.core, Arc::clone(&state));
-        // Tokio's budget would make an exchange whose answer is there wait for another turn, and
-        // lose its place; the readers keep to the budget, so the session yields all the same.
-        let mut run = Box::pin(tokio::task::unconstrained(async move {
-            let result = proceed(core, &exchange, first, request).await;
-            Done { number, result }
-        }));
-        let run = std::future::poll_fn(move |cx| {
-            core.count_poll();
-            run.as_mut().poll(cx)
-        });
-        let (abort, registration) = AbortHandle::new_pair();
-        self.started.push(Abortable::new(run.boxed(), registration));
-        self.active.insert(number, Active { state, abort, reply });
+        let run = proceed(self.core, Arc::clone(&state), first, request);
+        self.started.push(Work { core: self.core, state: Arc::clone(&state), run });
+        self.active.insert(number, Active { state, reply });
     }
 
     /// A modern host retries a request that a layer answered with a question.
@@ -331,7 +342,7 @@ impl<'a> Exchanges<'a> {
         if active.state.is_told_of_cancel() {
             return;
         }
-        active.abort.abort();
+        active.state.abort();
         let (direction, id) = (active.state.direction, active.state.id());
         if active.state.primary() == Primary::NotSent {
             self.core.state().ledger.forget(direction, &id, number);
@@ -364,10 +375,7 @@ impl<'a> Exchanges<'a> {
             state.ledger.answered(direction.reverse(), id)
         };
         match answered {
-            Answered::Deliver(waiter) => {
-                // Whoever waited may be gone since; then nobody is left to tell.
-                let _ = waiter.send(Ok(Response::of(message)));
-            }
+            Answered::Deliver(waiter) => waiter.give(Ok(Response::of(message))),
             Answered::Pass => self.forward(direction, message.line().clone()),
             Answered::Swallow => {}
         }
@@ -480,7 +488,7 @@ impl<'a> Exchanges<'a> {
                     response.mark_made(ENGINE.into());
                     response
                 });
-                let _ = waiter.send(response.ok_or(Error::Cancelled));
+                waiter.give(response.ok_or(Error::Cancelled));
             }
             Answered::Swallow => {}
             Answered::Pass => self.core.send_own(direction, ENGINE, line),
@@ -501,7 +509,7 @@ impl<'a> Exchanges<'a> {
             state.ledger.close(direction)
         };
         for waiter in waiting {
-            let _ = waiter.send(Err(Error::Closed { direction }));
+            waiter.give(Err(Error::Closed { direction }));
         }
         self.core.wake_waiting();
     }

@@ -1,29 +1,24 @@
 //! The innermost step: a request leaves on the wire, and its answer is waited for.
 
 use std::sync::Arc;
-use std::task::Poll;
 
 use tokio::sync::oneshot;
 
-use super::core::{Core, State};
-use super::exchange_state::{ExchangeState, Primary};
+use super::core::{Core, State, Waiter};
+use super::exchange_state::{Answer, ExchangeState, Primary};
 use crate::era::names;
 use crate::exchange::{ENGINE, Source};
 use crate::json::{message_set, object_remove, object_set};
-use crate::{Direction, Era, Error, Line, RawJson, Request, RequestId, Response};
+use crate::{Direction, Era, Error, Line, RawJson, Request, RequestId};
 
 /// Sends a request and waits for its answer.
-pub(crate) async fn send(
-    core: &Core,
-    exchange: &ExchangeState,
-    request: Request,
-) -> Result<Response, Error> {
+pub(crate) async fn send(core: &Core, exchange: Arc<ExchangeState>, request: Request) -> Answer {
     if exchange.is_cancelled() {
         return Err(Error::Cancelled);
     }
     let own = request.is_own();
     if own {
-        ready_for_own(core, exchange).await?;
+        ready_for_own(core, &exchange).await?;
         room_for_own(core, exchange.direction).await;
     } else {
         // A request of the proxy's own may be in flight under the id the peer chose.
@@ -34,21 +29,20 @@ pub(crate) async fn send(
     if exchange.is_cancelled() {
         return Err(Error::Cancelled);
     }
-    let (sent, mut answer) = leave(core, exchange, request)?;
-    let mut sent = sent;
-    let got = std::future::poll_fn(|cx| {
-        if let Poll::Ready(got) = std::pin::Pin::new(&mut answer).poll(cx) {
-            return Poll::Ready(
-                got.unwrap_or(Err(Error::Closed { direction: exchange.direction })),
-            );
+    let (waiter, answer) = if own {
+        let (waiter, answer) = oneshot::channel();
+        (Waiter::Own(waiter), Some(answer))
+    } else {
+        (Waiter::Exchange(Arc::clone(&exchange)), None)
+    };
+    let mut sent = leave(core, &exchange, request, waiter)?;
+    let got = match answer {
+        // What a layer began is awaited, even if the peer has cancelled.
+        Some(answer) => {
+            answer.await.unwrap_or(Err(Error::Closed { direction: exchange.direction }))
         }
-        // What the peer cancelled, the server may never answer; what a layer began is awaited.
-        if !own && exchange.poll_cancelled(cx).is_ready() {
-            return Poll::Ready(Err(Error::Cancelled));
-        }
-        Poll::Pending
-    })
-    .await;
+        None => std::future::poll_fn(|cx| exchange.poll_answer(cx)).await,
+    };
     if !matches!(got, Err(Error::Cancelled)) {
         sent.answered = true;
         if !own {
@@ -70,18 +64,16 @@ struct Sent<'a> {
     answered: bool,
 }
 
-type Leaving<'a> = (Sent<'a>, oneshot::Receiver<Result<Response, Error>>);
-
 fn leave<'a>(
     core: &'a Core,
     exchange: &'a ExchangeState,
     request: Request,
-) -> Result<Leaving<'a>, Error> {
+    waiter: Waiter,
+) -> Result<Sent<'a>, Error> {
     let direction = exchange.direction;
     let serial = request.serial.unwrap_or_default();
     let own = request.is_own();
     let made_by = request.made_by.clone();
-    let (waiter, answer) = oneshot::channel();
     let (id, line, made) = {
         let mut state = core.state();
         // A host that has closed its end may read on: what the server asks still reaches it.
@@ -129,7 +121,7 @@ fn leave<'a>(
         // Nobody is left to answer it.
         return Err(Error::Closed { direction });
     }
-    Ok((Sent { core, exchange, id, serial, own, made_by, answered: false }, answer))
+    Ok(Sent { core, exchange, id, serial, own, made_by, answered: false })
 }
 
 impl Drop for Sent<'_> {
