@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
+use memchr::memmem;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
@@ -103,6 +104,8 @@ pub(crate) struct Core {
     pub(crate) strict: bool,
     /// What the request states of this session start with.
     pub(crate) ask_prefix: String,
+    /// Finds that in a message.
+    pub(crate) ask_finder: memmem::Finder<'static>,
     /// Some layer judges notifications.
     pub(crate) judging: bool,
     state: Mutex<State>,
@@ -198,11 +201,13 @@ impl State {
 
 impl Core {
     pub(crate) fn new(chain: Vec<Link>, limits: Limits) -> Self {
+        let ask_prefix = new_state_prefix();
         Self {
             observing: !chain.is_empty(),
             acting: chain.iter().any(|l| !l.acts.is_nothing()),
             strict: chain.iter().any(|l| l.acts.refuses_ambiguous()),
-            ask_prefix: new_state_prefix(),
+            ask_finder: memmem::Finder::new(&ask_prefix).into_owned(),
+            ask_prefix,
             judging: chain.iter().any(|l| l.acts.judges_notifications()),
             chain,
             limits,

@@ -282,9 +282,7 @@ impl<'a> Exchanges<'a> {
         let params = message.params()?;
         // Most requests are told apart without looking at their members.
         let text = params.as_bytes();
-        if memchr::memmem::find(text, self.core.ask_prefix.as_bytes()).is_none()
-            && memchr::memchr(b'\\', text).is_none()
-        {
+        if self.core.ask_finder.find(text).is_none() && memchr::memchr(b'\\', text).is_none() {
             return None;
         }
         let state = params.get("requestState")?;
