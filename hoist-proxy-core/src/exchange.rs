@@ -373,8 +373,8 @@ impl<'a> Next<'a> {
         crate::session::ready_for_own(self.core, self.exchange).await?;
         let _counted = Counted::new(self.slot);
         let exchange = Arc::clone(self.exchange);
-        let mut answer =
-            crate::session::proceed(self.core, exchange, self.position, request).await?;
+        let mut running = crate::session::proceed(self.core, exchange, self.position, request);
+        let mut answer = std::future::poll_fn(|cx| running.poll(cx)).await?;
         answer.of_own = true;
         Ok(answer)
     }

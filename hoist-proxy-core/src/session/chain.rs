@@ -11,7 +11,7 @@ use tokio::time::{Instant, Sleep};
 use super::core::{Core, Link};
 use super::exchange_state::{Answer, ExchangeState};
 use super::hold::HoldClock;
-use super::send::send;
+use super::send::{Forwarding, send_own};
 use crate::{Breakage, Error, Next, Request, WhenBroken};
 
 /// Where a layer hands its request on, and gets the answer from. Erases the lifetime of what runs
@@ -27,21 +27,49 @@ pub(crate) trait Slot: Send + Sync {
     fn own_ended(&self);
 }
 
+/// A request on its way inward, and its answer on its way outward.
+#[expect(clippy::large_enum_variant, reason = "the large one is what every exchange comes to")]
+pub(crate) enum Running<'a> {
+    /// Through a layer that acts on it; or a request of the proxy's own.
+    Boxed(BoxFuture<'a, Answer>),
+    /// Over the wire.
+    Forwarding(Forwarding<'a>),
+}
+
+impl<'a> Running<'a> {
+    pub(crate) fn boxed(self) -> BoxFuture<'a, Answer> {
+        match self {
+            Self::Boxed(run) => run,
+            Self::Forwarding(mut run) => Box::pin(std::future::poll_fn(move |cx| run.poll(cx))),
+        }
+    }
+
+    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Answer> {
+        match self {
+            Self::Boxed(run) => run.as_mut().poll(cx),
+            Self::Forwarding(run) => run.poll(cx),
+        }
+    }
+}
+
 /// Passes a request to the next layer that acts on it, or to the wire.
 pub(crate) fn proceed(
     core: &Core,
     exchange: Arc<ExchangeState>,
     mut position: usize,
     request: Request,
-) -> BoxFuture<'_, Answer> {
+) -> Running<'_> {
     let direction = exchange.direction;
     while let Some(link) = core.link(direction, position) {
         position += 1;
         if link.acts.acts_on(direction, request.method()) {
-            return Box::pin(through(core, exchange, link, position, request));
+            return Running::Boxed(Box::pin(through(core, exchange, link, position, request)));
         }
     }
-    Box::pin(send(core, exchange, request))
+    if request.is_own() {
+        return Running::Boxed(Box::pin(send_own(core, exchange, request)));
+    }
+    Running::Forwarding(Forwarding::new(core, exchange, request))
 }
 
 /// Runs a request through one layer, and through what is inside it; keeps what is inside alive
@@ -98,7 +126,7 @@ struct Inside<'a> {
 struct InsideState<'a> {
     /// The request as the layer got it, until it hands it on.
     untouched: Option<Request>,
-    running: Option<BoxFuture<'a, Answer>>,
+    running: Option<Running<'a>>,
     answer: Option<Answer>,
     /// Who waits for the answer in the layer.
     waker: Option<Waker>,
@@ -122,7 +150,7 @@ impl<'a> Inside<'a> {
     fn drive(&self, cx: &mut Context<'_>) -> bool {
         let mut state = self.state();
         let Some(running) = &mut state.running else { return false };
-        let Poll::Ready(answer) = running.as_mut().poll(cx) else { return false };
+        let Poll::Ready(answer) = running.poll(cx) else { return false };
         state.running = None;
         state.answer = Some(answer);
         if let Some(waker) = state.waker.take() {

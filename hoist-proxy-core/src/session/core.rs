@@ -381,16 +381,22 @@ impl Core {
     /// Waits until `ready` says how to go on; asked again after every change of the handshake or
     /// of the ids in flight.
     pub(crate) async fn wait_until<T>(&self, mut ready: impl FnMut(&mut State) -> Option<T>) -> T {
-        std::future::poll_fn(move |cx: &mut Context<'_>| {
-            let mut state = self.state();
-            if let Some(value) = ready(&mut state) {
-                return Poll::Ready(value);
-            }
-            if !state.waiting.iter().any(|w| w.will_wake(cx.waker())) {
-                state.waiting.push(cx.waker().clone());
-            }
-            Poll::Pending
-        })
-        .await
+        std::future::poll_fn(move |cx| self.poll_until(cx, &mut ready)).await
+    }
+
+    /// As [`wait_until`](Self::wait_until), for who is polled.
+    pub(crate) fn poll_until<T>(
+        &self,
+        cx: &mut Context<'_>,
+        ready: impl FnOnce(&mut State) -> Option<T>,
+    ) -> Poll<T> {
+        let mut state = self.state();
+        if let Some(value) = ready(&mut state) {
+            return Poll::Ready(value);
+        }
+        if !state.waiting.iter().any(|w| w.will_wake(cx.waker())) {
+            state.waiting.push(cx.waker().clone());
+        }
+        Poll::Pending
     }
 }

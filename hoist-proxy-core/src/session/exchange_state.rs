@@ -102,7 +102,11 @@ impl ExchangeState {
     }
 
     pub(crate) fn id(&self) -> RequestId {
-        self.changing().id.clone()
+        self.with_id(RequestId::clone)
+    }
+
+    pub(crate) fn with_id<T>(&self, look: impl FnOnce(&RequestId) -> T) -> T {
+        look(&self.changing().id)
     }
 
     /// The request was answered with a question.

@@ -255,7 +255,7 @@ impl<'a> Exchanges<'a> {
         let in_batch = reply != Reply::Line;
         let state = Arc::new(ExchangeState::new(number, direction, &request, id.clone(), in_batch));
         self.core.state().ledger.hold(direction, id, number);
-        let run = proceed(self.core, Arc::clone(&state), first, request);
+        let run = proceed(self.core, Arc::clone(&state), first, request).boxed();
         self.started.push(Work { core: self.core, state: Arc::clone(&state), run });
         self.active.insert(number, Active { state, reply });
     }

@@ -1,6 +1,7 @@
 //! The innermost step: a request leaves on the wire, and its answer is waited for.
 
 use std::sync::Arc;
+use std::task::{Context, Poll, ready};
 
 use tokio::sync::oneshot;
 
@@ -11,52 +12,76 @@ use crate::exchange::{ENGINE, Source};
 use crate::json::{message_set, object_remove, object_set};
 use crate::{Direction, Era, Error, Line, RawJson, Request, RequestId};
 
-/// Sends a request and waits for its answer.
-pub(crate) async fn send(core: &Core, exchange: Arc<ExchangeState>, request: Request) -> Answer {
+/// The peer's request on its way to the other side, and its answer on its way back.
+///
+/// Not an `async` function: every exchange has one, and so it needs no memory of its own.
+pub(crate) struct Forwarding<'a> {
+    core: &'a Core,
+    exchange: Arc<ExchangeState>,
+    request: Option<Request>,
+    sent: Option<Sent<'a>>,
+}
+
+impl<'a> Forwarding<'a> {
+    pub(crate) fn new(core: &'a Core, exchange: Arc<ExchangeState>, request: Request) -> Self {
+        Self { core, exchange, request: Some(request), sent: None }
+    }
+
+    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Answer> {
+        if self.sent.is_none() {
+            ready!(self.poll_may_leave(cx));
+            let Some(request) = self.request.take().filter(|_| !self.exchange.is_cancelled())
+            else {
+                return Poll::Ready(Err(Error::Cancelled));
+            };
+            let waiter = Waiter::Exchange(Arc::clone(&self.exchange));
+            self.sent = Some(leave(self.core, &self.exchange, request, waiter)?);
+        }
+        let answer = ready!(self.exchange.poll_answer(cx));
+        if let Some(mut sent) = self.sent.take()
+            && !matches!(answer, Err(Error::Cancelled))
+        {
+            sent.answered = true;
+            self.exchange.set_primary(Primary::Answered);
+        }
+        Poll::Ready(answer)
+    }
+
+    /// A request of the proxy's own may be in flight under the id the peer chose.
+    fn poll_may_leave(&self, cx: &mut Context<'_>) -> Poll<()> {
+        let (exchange, direction) = (&self.exchange, self.exchange.direction);
+        self.core.poll_until(cx, |state| {
+            let may = exchange.is_cancelled()
+                || !exchange.with_id(|id| state.ledger.is_taken_by_own(direction, id));
+            may.then_some(())
+        })
+    }
+}
+
+/// Sends a request of the proxy's own and waits for its answer.
+pub(crate) async fn send_own(
+    core: &Core,
+    exchange: Arc<ExchangeState>,
+    request: Request,
+) -> Answer {
+    ready_for_own(core, &exchange).await?;
+    room_for_own(core, exchange.direction).await;
     if exchange.is_cancelled() {
         return Err(Error::Cancelled);
     }
-    let own = request.is_own();
-    if own {
-        ready_for_own(core, &exchange).await?;
-        room_for_own(core, exchange.direction).await;
-    } else {
-        // A request of the proxy's own may be in flight under the id the peer chose.
-        let (direction, id) = (exchange.direction, exchange.id());
-        core.wait_until(|state| (!state.ledger.is_taken_by_own(direction, &id)).then_some(()))
-            .await;
-    }
-    if exchange.is_cancelled() {
-        return Err(Error::Cancelled);
-    }
-    let (waiter, answer) = if own {
-        let (waiter, answer) = oneshot::channel();
-        (Waiter::Own(waiter), Some(answer))
-    } else {
-        (Waiter::Exchange(Arc::clone(&exchange)), None)
-    };
-    let mut sent = leave(core, &exchange, request, waiter)?;
-    let got = match answer {
-        // What a layer began is awaited, even if the peer has cancelled.
-        Some(answer) => {
-            answer.await.unwrap_or(Err(Error::Closed { direction: exchange.direction }))
-        }
-        None => std::future::poll_fn(|cx| exchange.poll_answer(cx)).await,
-    };
-    if !matches!(got, Err(Error::Cancelled)) {
-        sent.answered = true;
-        if !own {
-            exchange.set_primary(Primary::Answered);
-        }
-    }
-    got
+    let (waiter, answer) = oneshot::channel();
+    let mut sent = leave(core, &exchange, request, Waiter::Own(waiter))?;
+    // What a layer began is awaited, even if the peer has cancelled.
+    let answer = answer.await.unwrap_or(Err(Error::Closed { direction: exchange.direction }));
+    sent.answered = !matches!(answer, Err(Error::Cancelled));
+    answer
 }
 
 /// A request that left and is not answered yet. Dropping it tells the other side, where that is
 /// the proxy's to tell.
 struct Sent<'a> {
     core: &'a Core,
-    exchange: &'a ExchangeState,
+    exchange: Arc<ExchangeState>,
     id: RequestId,
     serial: u64,
     own: bool,
@@ -66,7 +91,7 @@ struct Sent<'a> {
 
 fn leave<'a>(
     core: &'a Core,
-    exchange: &'a ExchangeState,
+    exchange: &Arc<ExchangeState>,
     request: Request,
     waiter: Waiter,
 ) -> Result<Sent<'a>, Error> {
@@ -87,11 +112,11 @@ fn leave<'a>(
                 (id.clone(), own_line(&id, &request.method, params.as_ref()), true)
             }
             Source::Peer { line, id } => {
-                let now = exchange.id();
-                if now == id {
+                if exchange.with_id(|now| *now == id) {
                     (id, line, request.changed)
                 } else {
                     // A modern retry: the exchange goes on under the id the host waits under now.
+                    let now = exchange.id();
                     let body = message_set(line.body(), "id", now.raw().as_bytes());
                     (now, line.with_body(&body), true)
                 }
@@ -121,6 +146,7 @@ fn leave<'a>(
         // Nobody is left to answer it.
         return Err(Error::Closed { direction });
     }
+    let exchange = Arc::clone(exchange);
     Ok(Sent { core, exchange, id, serial, own, made_by, answered: false })
 }
 
