@@ -160,11 +160,10 @@ impl Pass<'_> {
     /// the rules.
     fn value(&mut self) -> Option<()> {
         loop {
-            self.at = skip_space(self.text, self.at);
-            match self.text.get(self.at)? {
+            match self.next_byte()? {
                 b'{' => {
                     self.enter(true);
-                    if self.text.get(self.at) != Some(&b'}') {
+                    if self.next_byte()? != b'}' {
                         self.key()?;
                         continue;
                     }
@@ -172,7 +171,7 @@ impl Pass<'_> {
                 }
                 b'[' => {
                     self.enter(false);
-                    if self.text.get(self.at) != Some(&b']') {
+                    if self.next_byte()? != b']' {
                         continue;
                     }
                     self.leave();
@@ -193,10 +192,9 @@ impl Pass<'_> {
             if self.open.depth == 1 {
                 self.member_ends();
             }
-            self.at = skip_space(self.text, self.at);
-            match (self.text.get(self.at)?, self.open.innermost_is_object()) {
+            match (self.next_byte()?, self.open.innermost_is_object()) {
                 (b',', true) => {
-                    self.at = skip_space(self.text, self.at + 1);
+                    self.at += 1;
                     self.key()?;
                     return Some(true);
                 }
@@ -216,7 +214,7 @@ impl Pass<'_> {
         if object && self.open.depth <= self.watched {
             self.keys.open_object();
         }
-        self.at = skip_space(self.text, self.at + 1);
+        self.at += 1;
     }
 
     fn leave(&mut self) {
@@ -227,18 +225,29 @@ impl Pass<'_> {
         self.at += 1;
     }
 
+    /// Goes to the next byte that is no white space.
+    fn next_byte(&mut self) -> Option<u8> {
+        loop {
+            let byte = *self.text.get(self.at)?;
+            if byte > b' ' || !matches!(byte, b' ' | b'\t' | b'\n' | b'\r') {
+                return Some(byte);
+            }
+            self.at += 1;
+        }
+    }
+
     /// Reads a key and its colon.
     fn key(&mut self) -> Option<()> {
+        if self.next_byte()? != b'"' {
+            return None;
+        }
         let start = self.at;
-        if self.text.get(start) != Some(&b'"') {
-            return None;
-        }
         let (end, escaped) = string(self.text, start)?;
-        let colon = skip_space(self.text, end);
-        if self.text.get(colon) != Some(&b':') {
+        self.at = end;
+        if self.next_byte()? != b':' {
             return None;
         }
-        self.at = skip_space(self.text, colon + 1);
+        self.at += 1;
         if self.open.depth <= self.watched {
             self.look_at_key(start..end, escaped);
         }
@@ -253,7 +262,7 @@ impl Pass<'_> {
         }
         if depth == 1 {
             self.member = Member::Other;
-            self.value_at = self.at;
+            self.value_at = skip_space(self.text, self.at);
         }
         let key = match decoded(&self.text[place], escaped) {
             Ok(key) => key,
@@ -271,6 +280,10 @@ impl Pass<'_> {
                 };
                 if matches!(self.member, Member::Params | Member::Result) {
                     self.watched = 2;
+                }
+                if self.member != Member::Other {
+                    // It is spelt as it should be; its second place is found with its value.
+                    return;
                 }
                 ENVELOPE_KEYS
             }
