@@ -28,7 +28,6 @@ pub(crate) trait Slot: Send + Sync {
 }
 
 /// A request on its way inward, and its answer on its way outward.
-#[expect(clippy::large_enum_variant, reason = "the large one is what every exchange comes to")]
 pub(crate) enum Running<'a> {
     /// Through a layer that acts on it; or a request of the proxy's own.
     Boxed(BoxFuture<'a, Answer>),
@@ -63,7 +62,10 @@ pub(crate) fn proceed(
     while let Some(link) = core.link(direction, position) {
         position += 1;
         if link.acts.acts_on(direction, request.method()) {
-            return Running::Boxed(Box::pin(through(core, exchange, link, position, request)));
+            let progress = Progress::Untouched(request);
+            let state = Mutex::new(InsideState { progress, waker: None, own: 0 });
+            let inside = Inside { core, exchange, link, position, state };
+            return Running::Boxed(Box::pin(async move { through(&inside).await }));
         }
     }
     if request.is_own() {
@@ -74,42 +76,25 @@ pub(crate) fn proceed(
 
 /// Runs a request through one layer, and through what is inside it; keeps what is inside alive
 /// when the layer breaks.
-async fn through<'a>(
-    core: &'a Core,
-    exchange: Arc<ExchangeState>,
-    link: &'a Link,
-    position: usize,
-    request: Request,
-) -> Answer {
-    let serial = request.serial.unwrap_or_default();
-    let inside = Inside {
-        core,
-        exchange,
-        link,
-        position,
-        state: Mutex::new(InsideState {
-            untouched: Some(request.copy()),
-            running: None,
-            answer: None,
-            waker: None,
-            own: 0,
-        }),
-    };
-    let exchange = &inside.exchange;
-    let next = Next { core, exchange, slot: &inside, serial, position, layer: &link.name };
-    let started = catch_unwind(AssertUnwindSafe(|| link.interceptor.call(request, next)));
+async fn through(inside: &Inside<'_>) -> Answer {
+    let Inside { core, exchange, link, position, .. } = inside;
     let mut layer = Holder {
         core,
-        inside: &inside,
+        inside,
         call: None,
         clock: HoldClock::new(link.hold),
         timer: None,
         counted: false,
         broken: None,
     };
-    match started {
-        Ok(call) => layer.call = Some(call),
-        Err(_) => layer.break_off(Breakage::Panicked, None),
+    if let Some(request) = inside.untouched() {
+        let serial = request.serial.unwrap_or_default();
+        let next =
+            Next { core, exchange, slot: inside, serial, position: *position, layer: &link.name };
+        match catch_unwind(AssertUnwindSafe(|| link.interceptor.call(request, next))) {
+            Ok(call) => layer.call = Some(call),
+            Err(_) => layer.break_off(Breakage::Panicked, None),
+        }
     }
     std::future::poll_fn(|cx| layer.poll(cx)).await
 }
@@ -124,14 +109,21 @@ struct Inside<'a> {
 }
 
 struct InsideState<'a> {
-    /// The request as the layer got it, until it hands it on.
-    untouched: Option<Request>,
-    running: Option<Running<'a>>,
-    answer: Option<Answer>,
+    progress: Progress<'a>,
     /// Who waits for the answer in the layer.
     waker: Option<Waker>,
     /// How many requests of the layer's own are in flight.
     own: usize,
+}
+
+/// How far the request has come inside the layer.
+enum Progress<'a> {
+    /// As the layer got it, until it hands it on.
+    Untouched(Request),
+    Running(Running<'a>),
+    Answered(Answer),
+    /// The answer, or the request that nobody handed on, has gone outward.
+    Over,
 }
 
 impl<'a> Inside<'a> {
@@ -141,18 +133,23 @@ impl<'a> Inside<'a> {
 
     fn start(&self, request: Request) {
         let running = proceed(self.core, Arc::clone(&self.exchange), self.position, request);
-        let mut state = self.state();
-        state.untouched = None;
-        state.running = Some(running);
+        self.state().progress = Progress::Running(running);
+    }
+
+    /// The request as the layer gets it.
+    fn untouched(&self) -> Option<Request> {
+        match &self.state().progress {
+            Progress::Untouched(request) => Some(request.copy()),
+            _ => None,
+        }
     }
 
     /// Drives what runs inside; true when an answer has come.
     fn drive(&self, cx: &mut Context<'_>) -> bool {
         let mut state = self.state();
-        let Some(running) = &mut state.running else { return false };
+        let Progress::Running(running) = &mut state.progress else { return false };
         let Poll::Ready(answer) = running.poll(cx) else { return false };
-        state.running = None;
-        state.answer = Some(answer);
+        state.progress = Progress::Answered(answer);
         if let Some(waker) = state.waker.take() {
             waker.wake();
         }
@@ -168,7 +165,7 @@ impl Slot for Inside<'_> {
     fn poll_answer(&self, cx: &mut Context<'_>) -> Poll<Answer> {
         self.drive(cx);
         let mut state = self.state();
-        if let Some(answer) = &state.answer {
+        if let Progress::Answered(answer) = &state.progress {
             return Poll::Ready(answer.clone());
         }
         state.waker = Some(cx.waker().clone());
@@ -227,7 +224,7 @@ impl Holder<'_, '_> {
     fn holds(&mut self, cx: &mut Context<'_>) -> bool {
         let (with_layer, own) = {
             let state = self.inside.state();
-            (state.running.is_none(), state.own)
+            (!matches!(state.progress, Progress::Running(_)), state.own)
         };
         if with_layer && !self.counted {
             if !self.core.start_hold(&self.inside.exchange) {
@@ -269,7 +266,7 @@ impl Holder<'_, '_> {
 
     /// The layer returned an error: its own, or the one it got from inside.
     fn failed(&mut self, error: Error) {
-        let from_inside = matches!(&self.inside.state().answer, Some(Err(_)));
+        let from_inside = matches!(self.inside.state().progress, Progress::Answered(Err(_)));
         if from_inside || self.inside.exchange.is_cancelled() {
             self.drop_call();
             self.broken = Some(error);
@@ -304,20 +301,17 @@ impl Holder<'_, '_> {
         loop {
             self.inside.drive(cx);
             let mut state = self.inside.state();
-            if let Some(answer) = state.answer.take() {
-                return Poll::Ready(answer);
-            }
-            if state.running.is_some() {
+            if matches!(state.progress, Progress::Running(_)) {
                 return Poll::Pending;
             }
-            let untouched = state.untouched.take();
+            let progress = std::mem::replace(&mut state.progress, Progress::Over);
             drop(state);
-            let error = self.broken.take().unwrap_or(Error::Cancelled);
             let goes_on = self.inside.link.when_broken == WhenBroken::Pass
                 && !self.inside.exchange.is_cancelled();
-            match untouched {
-                Some(request) if goes_on => self.inside.start(request),
-                _ => return Poll::Ready(Err(error)),
+            match progress {
+                Progress::Answered(answer) => return Poll::Ready(answer),
+                Progress::Untouched(request) if goes_on => self.inside.start(request),
+                _ => return Poll::Ready(Err(self.broken.take().unwrap_or(Error::Cancelled))),
             }
         }
     }

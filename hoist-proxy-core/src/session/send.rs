@@ -18,32 +18,37 @@ use crate::{Direction, Era, Error, Line, RawJson, Request, RequestId};
 pub(crate) struct Forwarding<'a> {
     core: &'a Core,
     exchange: Arc<ExchangeState>,
-    request: Option<Request>,
-    sent: Option<Sent<'a>>,
+    stage: Stage<'a>,
+}
+
+enum Stage<'a> {
+    Waiting(Request),
+    Sent(Sent<'a>),
+    Over,
 }
 
 impl<'a> Forwarding<'a> {
     pub(crate) fn new(core: &'a Core, exchange: Arc<ExchangeState>, request: Request) -> Self {
-        Self { core, exchange, request: Some(request), sent: None }
+        Self { core, exchange, stage: Stage::Waiting(request) }
     }
 
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Answer> {
-        if self.sent.is_none() {
+        if matches!(self.stage, Stage::Waiting(_)) {
             ready!(self.poll_may_leave(cx));
-            let Some(request) = self.request.take().filter(|_| !self.exchange.is_cancelled())
-            else {
-                return Poll::Ready(Err(Error::Cancelled));
-            };
-            let waiter = Waiter::Exchange(Arc::clone(&self.exchange));
-            self.sent = Some(leave(self.core, &self.exchange, request, waiter)?);
+            if let Stage::Waiting(request) = std::mem::replace(&mut self.stage, Stage::Over)
+                && !self.exchange.is_cancelled()
+            {
+                let waiter = Waiter::Exchange(Arc::clone(&self.exchange));
+                self.stage = Stage::Sent(leave(self.core, &self.exchange, request, waiter)?);
+            }
         }
+        let Stage::Sent(sent) = &mut self.stage else { return Poll::Ready(Err(Error::Cancelled)) };
         let answer = ready!(self.exchange.poll_answer(cx));
-        if let Some(mut sent) = self.sent.take()
-            && !matches!(answer, Err(Error::Cancelled))
-        {
+        if !matches!(answer, Err(Error::Cancelled)) {
             sent.answered = true;
             self.exchange.set_primary(Primary::Answered);
         }
+        self.stage = Stage::Over;
         Poll::Ready(answer)
     }
 
