@@ -12,8 +12,9 @@ use std::time::{Duration, SystemTime};
 
 use crate::log::Header;
 
-/// What goes together with a log `<session>.jsonl`: `<session>` and one of these.
-const COMPANIONS: [&str; 2] = [".flow.jsonl", ".confirm.jsonl"];
+/// The files that may stand beside a log `<session>.jsonl` and go with it: `<session>` and one of
+/// these.
+pub const COMPANIONS: [&str; 2] = [".flow.jsonl", ".confirm.jsonl"];
 
 /// How much of a file is read to see whether it is a log, in bytes.
 const HEADER_MAX_BYTES: u64 = 64 << 10;

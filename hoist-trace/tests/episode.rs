@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use hoist_trace::episode::{Event, MadeBy, ToolKind};
 use hoist_trace::log::{Header, LogReader};
-use hoist_trace::mcp::{Session, read_session_from};
+use hoist_trace::mcp::{Session, check as check_log, read_session_from};
 use hoist_trace::{Episode, Json};
 
 /// A session from lines `TIME FROM MESSAGE`; who made a proxy's line stands behind a colon.
@@ -20,7 +20,13 @@ fn session_of(header: &Header, lines: &[&str]) -> Session {
         let kind = if message.starts_with("{\"lines\"") { "gap" } else { "message" };
         writeln!(log, r#"{{"t_ms":{t_ms},"from":"{from}"{by},"{kind}":{message}}}"#).unwrap();
     }
-    read_session_from(LogReader::new(log.as_bytes(), "s.jsonl").unwrap()).unwrap()
+    let open = || LogReader::new(log.as_bytes(), "s.jsonl").unwrap();
+    let session = read_session_from(open()).unwrap();
+    // Whoever only checks a log hears the same.
+    let mut found = Vec::new();
+    check_log(open(), |finding| found.push(finding)).unwrap();
+    assert_eq!(found, session.findings.first);
+    session
 }
 
 fn session(lines: &[&str]) -> Session {
@@ -433,9 +439,9 @@ fn what_is_odd_is_said_with_its_line_and_the_rest_is_read() {
         r#"34 client {"id":9,"method":"tools/call","params":{"name":"b"}}"#,
         r#"35 client {"id":9,"method":"tools/call","params":{"name":"c"}}"#,
         r#"36 server {"id":9,"result":{"content":"no array"}}"#,
-        r#"37 server {"lines":3,"bytes":99}"#,
         r#"38 client {"id":10,"method":"subscriptions/listen"}"#,
         r#"39 client {"id":11,"result":{}}"#,
+        r#"40 server {"lines":3,"bytes":99}"#,
     ]);
     assert_eq!(
         findings(&session),
@@ -449,8 +455,8 @@ fn what_is_odd_is_said_with_its_line_and_the_rest_is_read() {
             "8: not a JSON-RPC message: it is not a JSON object",
             "10: a request with id 9, which another one that is not answered yet has",
             "11: not as MCP has it: tools/call result: invalid type: string \"no array\", expected an array of content items",
-            "12: 3 lines (99 bytes) that crossed here were not recorded",
-            "14: an answer to request 11, which nobody made or which is answered",
+            "13: an answer to request 11, which nobody made or which is answered",
+            "14: 3 lines (99 bytes) that crossed here were not recorded",
             "6: tools/call request 7 was not answered before the log ends",
             "10: tools/call request 9 was not answered before the log ends",
         ]
@@ -496,4 +502,42 @@ fn an_episode_is_read_back_as_it_was_written() {
     let longer =
         text.replacen('{', "{\"new\":[1],", 1).replace("\"role\":", "\"newer\":{},\"role\":");
     assert_eq!(serde_json::from_reader::<_, Episode>(longer.as_bytes()).unwrap(), session.episode);
+}
+
+#[test]
+fn a_session_that_only_asks_for_the_servers_era_is_a_probe() {
+    const DISCOVER: &str = r#"1 client {"id":1,"method":"server/discover"}"#;
+    const FOUND: &str = r#"2 server {"id":1,"result":{}}"#;
+    for (lines, expected) in [
+        (&[][..], false),
+        (&[DISCOVER], true),
+        (&[DISCOVER, FOUND], true),
+        (
+            &[
+                DISCOVER,
+                r#"9 client {"method":"notifications/cancelled","params":{"requestId":1}}"#,
+            ],
+            true,
+        ),
+        (&[DISCOVER, r#"3 server {"id":1,"error":{"code":-32601,"message":"no"}}"#], true),
+        (&[DISCOVER, FOUND, r#"3 client {"id":2,"method":"tools/list"}"#], false),
+        (&[DISCOVER, FOUND, r#"3 client {"method":"notifications/initialized"}"#], false),
+        (&[r#"1 client {"id":1,"method":"initialize"}"#], false),
+        (&[r#"1 server {"id":1,"method":"server/discover"}"#], false),
+    ] {
+        assert_eq!(session(lines).is_probe, expected, "{lines:?}");
+    }
+}
+
+#[test]
+fn an_answer_whose_request_may_be_missing_breaks_no_rule() {
+    const GAP: &str = r#"15 client {"lines":1,"bytes":9}"#;
+    const HOSTS: &str = r#"20 client {"id":9,"result":{}}"#;
+    for answer in [RESULT_1, HOSTS] {
+        assert_eq!(session(&[answer]).findings.problems, 1);
+        let later = GAP.replace("15 ", "25 ");
+        assert_eq!(session(&[answer, &later]).findings.problems, 1);
+        let behind = session(&[GAP, answer]).findings;
+        assert_eq!((behind.problems, behind.notes), (0, 1), "{:?}", behind.first);
+    }
 }

@@ -145,7 +145,9 @@ impl Entry {
         // The parser does not look into strings of members it skips.
         let text = str::from_utf8(text)
             .map_err(|e| (e.valid_up_to() + 1, "it is not UTF-8 from here on".to_owned()))?;
-        let members: Members<'_> = serde_json::from_str(text).map_err(|e| describe(&e))?;
+        let members: Members<'_> = serde_json::from_str(text).map_err(|error| {
+            second_header(text.as_bytes(), start).unwrap_or_else(|| describe(&error))
+        })?;
         let content = match (members.message, members.raw, members.gap) {
             (Some(message), None, None) => Content::Message(message.get().to_owned()),
             (None, Some(raw), None) => Content::Raw(raw.into_owned()),
@@ -157,6 +159,27 @@ impl Entry {
         };
         Ok(Self { line, t_ms: members.t_ms, from: members.from, by: members.by, content })
     }
+}
+
+/// What to say of a header where an entry should stand: "missing field `t_ms`" would be true, and
+/// no help to who has to find out what happened.
+fn second_header(text: &[u8], start: usize) -> Option<(usize, String)> {
+    #[derive(Deserialize)]
+    struct Members {
+        hoist_mcp_log: u64,
+        #[serde(default)]
+        session: Option<String>,
+    }
+    let Members { hoist_mcp_log: format, session } = serde_json::from_slice(text).ok()?;
+    let name = session.as_deref().unwrap_or("?");
+    // Real names are short; a line that is no header after all may be long.
+    let end = name.char_indices().nth(100).map_or(name.len(), |(at, _)| at);
+    let what = format!(
+        "a second header, of format {format} and session {}: more than one session was written \
+         into this file",
+        &name[..end],
+    );
+    Some((start + 1, what))
 }
 
 /// The string `text` begins in, up to its closing quote, and what follows; `None` where it has
@@ -276,6 +299,13 @@ mod tests {
             (r#"{"t_ms":1,"t_ms":12,"from":"client","message":1}"#, 16, "duplicate field"),
             (r#" [12,"client",null,1]"#, 2, "not a JSON object"),
             ("garbage", 1, "not a JSON object"),
+            (
+                r#" {"session":"b","hoist_mcp_log":2,"started_unix_ms":5}"#,
+                2,
+                "a second header, of format 2 and session b: more than one session was written",
+            ),
+            (r#"{"hoist_mcp_log":3}"#, 1, "a second header, of format 3 and session ?: "),
+            (r#"{"hoist_mcp_log":"x"}"#, 21, "missing field `t_ms`"),
         ] {
             let (at, said) = Entry::parse(text.as_bytes(), 1).unwrap_err();
             assert!(said.contains(what), "{text}: {said}");

@@ -27,6 +27,13 @@ pub struct ReadReport {
     pub lost_bytes: u64,
 }
 
+impl ReadReport {
+    /// How many whole lines there were, the header among them.
+    pub fn lines(&self) -> u64 {
+        1 + self.entries + self.bad_lines + self.blank_lines
+    }
+}
+
 /// Reads a log entry by entry, holding one line at a time.
 ///
 /// Yields an error for each line that is no entry and goes on after it; an error of reading itself

@@ -17,6 +17,19 @@ pub struct Finding {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FindingKind {
+    /// The line is no entry. Only [`check`](super::check) finds it so; whoever reads a session has
+    /// it among the problems.
+    BadLine {
+        /// The column, in bytes from 1.
+        column: usize,
+        /// What is wrong.
+        what: String,
+    },
+    /// The last line has no end: what a crash cut short. Only [`check`](super::check) finds it so.
+    TornLine {
+        /// How much of it there is.
+        bytes: u64,
+    },
     /// The time is before that of an earlier line; the earlier time is taken.
     TimeGoesBack {
         /// What the line says.
@@ -34,7 +47,8 @@ pub enum FindingKind {
         /// What is wrong.
         what: String,
     },
-    /// No request of this id awaits an answer.
+    /// No request of this id awaits an answer. Not said behind a gap, where the request may be
+    /// what is missing.
     AnswerWithoutRequest {
         /// The id.
         id: String,
@@ -68,9 +82,30 @@ impl Finding {
     }
 }
 
+impl FindingKind {
+    /// A word for programs, such as `time-goes-back`. It stays the same from version to version.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::BadLine { .. } => "bad-line",
+            Self::TornLine { .. } => "torn-line",
+            Self::TimeGoesBack { .. } => "time-goes-back",
+            Self::NotJsonRpc { .. } => "not-json-rpc",
+            Self::NotMcp { .. } => "not-mcp",
+            Self::AnswerWithoutRequest { .. } => "answer-without-request",
+            Self::IdInUse { .. } => "id-in-use",
+            Self::Unanswered { .. } => "unanswered",
+            Self::Gap { .. } => "gap",
+        }
+    }
+}
+
 impl fmt::Display for FindingKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::BadLine { what, .. } => write!(f, "not a log entry: {what}"),
+            Self::TornLine { bytes } => {
+                write!(f, "the last line is torn: it has {bytes} bytes and no line feed")
+            }
             Self::TimeGoesBack { t_ms, before_ms } => {
                 write!(f, "time goes back: {t_ms} ms after {before_ms} ms")
             }
@@ -84,6 +119,9 @@ impl fmt::Display for FindingKind {
             }
             Self::Unanswered { id, method } => {
                 write!(f, "{method} request {id} was not answered before the log ends")
+            }
+            Self::Gap { lines: 1, bytes } => {
+                write!(f, "1 line ({bytes} bytes) that crossed here was not recorded")
             }
             Self::Gap { lines, bytes } => {
                 write!(f, "{lines} lines ({bytes} bytes) that crossed here were not recorded")
@@ -108,8 +146,7 @@ impl Findings {
     /// How many are kept.
     pub const MAX_KEPT: usize = 1_000;
 
-    pub(super) fn add(&mut self, line: u64, kind: FindingKind) {
-        let finding = Finding { line, kind };
+    pub(super) fn add(&mut self, finding: Finding) {
         if finding.is_problem() {
             self.problems += 1;
         } else {

@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::finding::{FindingKind, Findings};
+use super::finding::{Finding, FindingKind};
 use super::peers::Peers;
 use super::result::{Answer, error_result, keys};
 use super::tools::ToolList;
@@ -54,8 +54,16 @@ pub(super) struct Linker {
     pub(super) said: Vec<Said>,
     pub(super) peers: Peers,
     pub(super) tools: ToolList,
-    pub(super) findings: Findings,
+    /// What is odd, until somebody takes it.
+    pub(super) findings: Vec<Finding>,
     pub(super) last_ms: u64,
+    /// Whether lines are missing so far, requests perhaps among them.
+    lines_missing: bool,
+    /// Whether nothing is kept but what finding oddities needs.
+    lean: bool,
+    /// How often the host asked for `server/discover`, and whether it wrote anything else.
+    discovers: u64,
+    host_wrote_more: bool,
     /// Requests to the server that are not answered, by id.
     pending: HashMap<Id, VecDeque<Pending>>,
     /// The call that each id was last answered for.
@@ -113,19 +121,34 @@ impl What {
 }
 
 impl Linker {
+    /// One that is asked for its findings only, and forgets what was said.
+    pub(super) fn lean() -> Self {
+        Self { lean: true, ..Self::default() }
+    }
+
+    /// Whether the host asked for nothing but `server/discover`.
+    pub(super) fn is_probe(&self) -> bool {
+        self.discovers > 0 && !self.host_wrote_more
+    }
+
+    fn find(&mut self, line: u64, kind: FindingKind) {
+        self.findings.push(Finding { line, kind });
+    }
+
     /// Takes the next entry.
     pub(super) fn push(&mut self, entry: &Entry) {
         if entry.t_ms < self.last_ms {
             let kind = FindingKind::TimeGoesBack { t_ms: entry.t_ms, before_ms: self.last_ms };
-            self.findings.add(entry.line, kind);
+            self.find(entry.line, kind);
         }
         self.last_ms = self.last_ms.max(entry.t_ms);
         let at = At { seq: entry.line, t_ms: self.last_ms };
         match &entry.content {
             Content::Raw(_) => {}
             Content::Gap(gap) => {
+                self.lines_missing = true;
                 let kind = FindingKind::Gap { lines: gap.lines, bytes: gap.bytes };
-                self.findings.add(entry.line, kind);
+                self.find(entry.line, kind);
             }
             Content::Message(text) if entry.from == Origin::Context => self.context(at, text),
             Content::Message(text) if text.trim_ascii_start().starts_with('[') => {
@@ -155,17 +178,17 @@ impl Linker {
         }
         left.sort_by_key(|(line, ..)| *line);
         for (line, id, method) in left {
-            self.findings.add(line, FindingKind::Unanswered { id: id.to_string(), method });
+            self.find(line, FindingKind::Unanswered { id: id.to_string(), method });
         }
     }
 
     fn not_json_rpc(&mut self, at: At, error: &serde_json::Error) {
-        self.findings.add(at.seq, FindingKind::NotJsonRpc { what: without_place(error) });
+        self.find(at.seq, FindingKind::NotJsonRpc { what: without_place(error) });
     }
 
     fn not_mcp(&mut self, at: At, what: &str, error: &serde_json::Error) {
         let what = format!("{what}: {}", without_place(error));
-        self.findings.add(at.seq, FindingKind::NotMcp { what });
+        self.find(at.seq, FindingKind::NotMcp { what });
     }
 
     fn context(&mut self, at: At, text: &str) {
@@ -178,7 +201,7 @@ impl Linker {
         }
         match object::<Members<'_>>(text) {
             Ok(Members { role: Text(role), content: Text(content) }) => match &*role {
-                "user" | "assistant" => {
+                "user" | "assistant" if !self.lean => {
                     let text = content.into_owned();
                     self.said.push(Said { at, by_user: role == "user", text });
                 }
@@ -194,6 +217,16 @@ impl Linker {
             Ok(message) => message,
             Err(error) => return self.not_json_rpc(at, &error),
         };
+        if entry.from == Origin::Client {
+            match &message {
+                Message::Request { method, .. } if method == "server/discover" => {
+                    self.discovers += 1;
+                }
+                // It gives up waiting.
+                Message::Notification { method, .. } if method == "notifications/cancelled" => {}
+                _ => self.host_wrote_more = true,
+            }
+        }
         match (message, entry.from) {
             (Message::Request { id, method, params }, Origin::Client) => {
                 self.request(at, &id, &method, params, MadeBy::Agent);
@@ -252,7 +285,8 @@ impl Linker {
         // A request that was cancelled is over, so its id is free again.
         queue.retain(|pending| !pending.cancelled);
         if !queue.is_empty() {
-            self.findings.add(at.seq, FindingKind::IdInUse { id: id.to_string() });
+            let kind = FindingKind::IdInUse { id: id.to_string() };
+            self.findings.push(Finding { line: at.seq, kind });
         }
         queue.push_back(Pending { what, line: at.seq, cancelled: false });
     }
@@ -357,9 +391,7 @@ impl Linker {
         match self.servers.get_mut(id) {
             Some(1) => drop(self.servers.remove(id)),
             Some(count) => *count -= 1,
-            None => {
-                self.findings.add(at.seq, FindingKind::AnswerWithoutRequest { id: id.to_string() });
-            }
+            None => self.answer_without_request(at, id),
         }
     }
 
@@ -376,10 +408,7 @@ impl Linker {
                 _ if from == Origin::Proxy && self.servers.contains_key(id) => {
                     self.hosts_answer(at, id);
                 }
-                _ => {
-                    let kind = FindingKind::AnswerWithoutRequest { id: id.to_string() };
-                    self.findings.add(at.seq, kind);
-                }
+                _ => self.answer_without_request(at, id),
             }
             return;
         };
@@ -421,6 +450,13 @@ impl Linker {
             _ => {}
         }
         self.answered.insert(id.clone(), answered);
+    }
+
+    fn answer_without_request(&mut self, at: At, id: &Id) {
+        // Behind a gap the request may be what is missing, which was said already.
+        if !self.lines_missing {
+            self.find(at.seq, FindingKind::AnswerWithoutRequest { id: id.to_string() });
+        }
     }
 
     fn calls_answer(&mut self, at: At, call: usize, outcome: Outcome<'_>) {
@@ -483,6 +519,11 @@ impl Linker {
         // A task's result may come more than once.
         if call.result.is_some() {
             return;
+        }
+        if self.lean {
+            // Nobody asks for either again, and they are most of a session.
+            call.arguments = Json::default();
+            result = ToolResult::new("", "");
         }
         result.call.clone_from(&call.id);
         result.seq = at.seq;

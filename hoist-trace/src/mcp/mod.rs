@@ -8,6 +8,7 @@ mod result;
 mod tools;
 mod wire;
 
+use std::io::BufRead;
 use std::path::Path;
 
 pub use finding::{Finding, FindingKind, Findings};
@@ -86,6 +87,7 @@ pub fn episode(log: &Log) -> Episode {
     let mut linker = Linker::default();
     for entry in &log.entries {
         linker.push(entry);
+        linker.findings.clear();
     }
     linker.finish();
     assemble(&log.header, linker)
@@ -110,6 +112,9 @@ pub struct Session {
     pub problems: Vec<LogError>,
     /// What is odd about the messages.
     pub findings: Findings,
+    /// Whether the host asked for nothing but `server/discover`. Hosts that speak both eras start a
+    /// server once just to learn which one it speaks.
+    pub is_probe: bool,
 }
 
 /// Reads a log into an episode, holding one line at a time: less memory than [`read_log`] and
@@ -127,11 +132,10 @@ pub fn read_session(path: &Path) -> Result<Session, LogError> {
 /// # Errors
 ///
 /// [`LogError::Io`].
-pub fn read_session_from<R: std::io::BufRead>(
-    mut reader: LogReader<R>,
-) -> Result<Session, LogError> {
+pub fn read_session_from<R: BufRead>(mut reader: LogReader<R>) -> Result<Session, LogError> {
     let mut linker = Linker::default();
     let mut problems = Vec::new();
+    let mut findings = Findings::default();
     for item in &mut reader {
         match item {
             Ok(entry) => linker.push(&entry),
@@ -139,10 +143,67 @@ pub fn read_session_from<R: std::io::BufRead>(
             Err(error) if problems.len() < Log::MAX_PROBLEMS => problems.push(error),
             Err(_) => {}
         }
+        linker.findings.drain(..).for_each(|finding| findings.add(finding));
     }
     linker.finish();
+    linker.findings.drain(..).for_each(|finding| findings.add(finding));
     let (header, report) = reader.into_parts();
-    let findings = std::mem::take(&mut linker.findings);
+    let is_probe = linker.is_probe();
     let episode = assemble(&header, linker);
-    Ok(Session { header, episode, report, problems, findings })
+    Ok(Session { header, episode, report, problems, findings, is_probe })
+}
+
+/// Says everything that is odd about a log, as it is found, and keeps none of it.
+///
+/// Findings come in the order of their lines, but for [`FindingKind::Unanswered`]: that nobody
+/// answered a request is known at the end only, so these come last, in the order of theirs.
+/// Returns what [`LogReader::report`] says at the end.
+///
+/// # Examples
+///
+/// ```
+/// use hoist_trace::log::LogReader;
+/// use hoist_trace::mcp::check;
+///
+/// let text = concat!(
+///     "{\"hoist_mcp_log\":2,\"session\":\"s\",\"started_unix_ms\":0}\n",
+///     "{\"t_ms\":12,\"from\":\"client\",\"message\":{\"id\":1,\"method\":\"ping\"}}\n",
+///     "{\"t_ms\":11,\"from\":\"server\",\"message\":{\"id\":2,\"result\":{}}}\n",
+/// );
+/// let mut found = Vec::new();
+/// check(LogReader::new(text.as_bytes(), "s.jsonl")?, |finding| {
+///     found.push(format!("{}: {}", finding.line, finding.kind.name()));
+/// })?;
+/// assert_eq!(found, ["3: time-goes-back", "3: answer-without-request", "2: unanswered"]);
+/// # Ok::<(), hoist_trace::log::LogError>(())
+/// ```
+///
+/// # Errors
+///
+/// [`LogError::Io`]; what was found before it was said.
+pub fn check<R: BufRead>(
+    mut reader: LogReader<R>,
+    mut found: impl FnMut(Finding),
+) -> Result<ReadReport, LogError> {
+    let mut linker = Linker::lean();
+    for item in &mut reader {
+        match item {
+            Ok(entry) => {
+                linker.push(&entry);
+                linker.findings.drain(..).for_each(&mut found);
+            }
+            Err(LogError::BadLine { line, column, what, .. }) => {
+                found(Finding { line, kind: FindingKind::BadLine { column, what } });
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    let report = reader.report();
+    if report.torn_bytes > 0 {
+        let kind = FindingKind::TornLine { bytes: report.torn_bytes };
+        found(Finding { line: report.lines() + 1, kind });
+    }
+    linker.finish();
+    linker.findings.drain(..).for_each(&mut found);
+    Ok(report)
 }
