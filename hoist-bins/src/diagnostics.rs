@@ -1,6 +1,7 @@
 //! What the libraries report, on standard error, without ever waiting for it.
 
-use std::fmt::{self, Write};
+use std::fmt::{self, Write as _};
+use std::io::Write as _;
 use std::sync::Arc;
 
 use hoist_transport::Stderr;
@@ -52,4 +53,11 @@ pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
         .map(ToString::to_string)
         .collect::<Vec<_>>()
         .join(": ")
+}
+
+/// Says something on standard error, if anyone listens: a line that starts with the program's name,
+/// made fit for a terminal.
+pub(crate) fn complain(program: &str, message: &str) {
+    let line = format!("{program}: {}\n", crate::text::visible(message));
+    let _ = std::io::stderr().write_all(line.as_bytes());
 }

@@ -4,6 +4,10 @@
 pub mod cli;
 pub mod demo;
 mod diagnostics;
+mod logs;
 pub mod mcp;
 pub mod program;
+mod show;
+mod text;
+mod validate;
 pub mod walkthrough;

@@ -6,13 +6,13 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use crate::cli::{
-    DemoOptions, EXIT_USAGE, Environment, Invocation, McpOptions, TryOptions, UsageError,
-    demo_options, mcp_options, parse, tables,
+    DemoOptions, EXIT_USAGE, Environment, Invocation, McpOptions, ShowOptions, TryOptions,
+    UsageError, ValidateOptions, demo_options, mcp_options, parse, tables,
 };
 use crate::demo::{Server, serve_stdio};
 use crate::diagnostics::with_causes;
 use crate::mcp::{self, EXIT_FAILED, Surroundings};
-use crate::walkthrough;
+use crate::{show, validate, walkthrough};
 
 /// Runs `hoist-mcp` with these words after its name.
 pub fn hoist_mcp(words: Vec<OsString>) -> ExitCode {
@@ -36,6 +36,13 @@ pub fn hoist(words: Vec<OsString>) -> ExitCode {
             mcp(McpOptions::from(&matches), "hoist-mcp")
         } else if std::ptr::eq(command, &raw const tables::DEMO) {
             demo(DemoOptions::from(&matches), name)
+        } else if std::ptr::eq(command, &raw const tables::SHOW) {
+            match ShowOptions::try_from(&matches) {
+                Ok(options) => ExitCode::from(show::run(&options, name)),
+                Err(error) => fail(&error.to_string(), EXIT_USAGE),
+            }
+        } else if std::ptr::eq(command, &raw const tables::VALIDATE) {
+            ExitCode::from(validate::run(&ValidateOptions::from(&matches), name))
         } else {
             match walkthrough::run(&TryOptions::from(&matches), &mut std::io::stdout()) {
                 Ok(()) => ExitCode::SUCCESS,

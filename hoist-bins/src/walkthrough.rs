@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use thiserror::Error;
 
 use crate::cli::TryOptions;
+use crate::text::cut;
 
 /// Why the walkthrough could not be run to its end.
 #[derive(Debug, Error)]
@@ -44,7 +45,7 @@ pub enum WalkthroughError {
 
 type Result<T> = std::result::Result<T, WalkthroughError>;
 
-/// The widest line that is shown, in characters.
+/// The widest line that is shown, in columns.
 const WIDTH: usize = 100;
 
 /// Runs the walkthrough and writes what happens to `out`.
@@ -90,7 +91,9 @@ fn record_and_show(dir: &Path, temporary: bool, out: &mut impl Write) -> Result<
         "\nPut the proxy in front of a server of yours: in your host's configuration, replace",
     )?;
     say(out, "the server's command by")?;
-    say(out, "  hoist-mcp --record ~/.hoist/logs -- <the server's command>")
+    say(out, "  hoist-mcp --record ~/.hoist/logs -- <the server's command>")?;
+    say(out, "and look at what your agent did with")?;
+    say(out, "  hoist show ~/.hoist/logs")
 }
 
 /// What the agent does: finds a customer, looks at an order, cancels it.
@@ -197,8 +200,8 @@ impl Agent {
         let params = format!(r#"{{"name":"{name}","arguments":{arguments}}}"#);
         let result = self.request("tools/call", &params)?;
         let text = text_at(&result, "/content/0/text")?;
-        say(out, &cut(&format!("  {name} {arguments}")))?;
-        say(out, &cut(&format!("    -> {text}")))?;
+        say(out, &cut(&format!("  {name} {arguments}"), WIDTH))?;
+        say(out, &cut(&format!("    -> {text}"), WIDTH))?;
         serde_json::from_str(&text).map_err(|_| unexpected(&format!("{name} gave {text:?}")))
     }
 
@@ -227,7 +230,7 @@ fn show(path: &Path, temporary: bool, out: &mut impl Write) -> Result<()> {
     let log = read_log(path).map_err(WalkthroughError::Log)?;
     say(out, "\nWhat the proxy recorded: time, who wrote it, id, what it is about\n")?;
     for entry in &log.entries {
-        say(out, &cut(&one_line(entry)))?;
+        say(out, &cut(&one_line(entry), WIDTH))?;
     }
     let lines = log.entries.len();
     say(out, &format!("\nThe log has all {lines} messages byte for byte. One of its lines:\n"))?;
@@ -240,7 +243,8 @@ fn show(path: &Path, temporary: bool, out: &mut impl Write) -> Result<()> {
     if temporary {
         say(out, "The log is removed now; hoist try --record DIR keeps it.")
     } else {
-        say(out, &format!("The log is {}", path.display()))
+        say(out, &format!("The log is {}", path.display()))?;
+        say(out, "hoist show, with that file, shows it call by call.")
     }
 }
 
@@ -272,14 +276,6 @@ fn summary(message: &str) -> String {
     let result = &value["result"];
     let text = result["content"][0]["text"].as_str().map_or_else(|| result.to_string(), Into::into);
     format!("{id:>2}  result  {text}")
-}
-
-/// Cut to the width of a terminal.
-fn cut(text: &str) -> String {
-    if text.chars().count() <= WIDTH {
-        return text.to_owned();
-    }
-    text.chars().take(WIDTH - 1).chain(['…']).collect()
 }
 
 fn say(out: &mut impl Write, line: &str) -> Result<()> {

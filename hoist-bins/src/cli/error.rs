@@ -51,6 +51,14 @@ pub(super) enum Problem {
     NoServerCommand { program: String },
     #[error("the server command after -- is an empty string; name the program to start")]
     EmptyServerCommand,
+    #[error("name a session log or a directory of logs, as in: {program} ~/.hoist/logs")]
+    NoPath { program: String },
+    #[error("an empty path; name a session log or a directory of logs")]
+    EmptyPath,
+    #[error("{one} and {other} do not go together: {why}")]
+    NotTogether { one: &'static str, other: &'static str, why: &'static str },
+    #[error("{flag} takes one log, not {found} paths")]
+    OnePathOnly { flag: &'static str, found: usize },
     #[error("nothing is taken after --, but `{found}` follows it")]
     UnexpectedAfterDashes { found: String },
 }

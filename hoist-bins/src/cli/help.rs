@@ -66,7 +66,7 @@ fn row(flag: &Flag) -> (String, String) {
     if let Some(default) = flag.default {
         let _ = write!(about, " Default: {default}.");
     }
-    (format!("{} {}", flag.long, flag.value), about)
+    (format!("{} {}", flag.long, flag.value).trim_end().to_owned(), about)
 }
 
 /// Writes rows of a term and its description, the descriptions aligned and wrapped.

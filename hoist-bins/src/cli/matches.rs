@@ -17,6 +17,7 @@ pub struct Matches {
     pub(super) program: String,
     pub(super) values: Vec<(&'static str, Value)>,
     pub(super) server_command: Vec<OsString>,
+    pub(super) paths: Vec<PathBuf>,
 }
 
 impl Matches {
@@ -33,6 +34,16 @@ impl Matches {
     /// What followed `--`, untouched.
     pub fn server_command(&self) -> &[OsString] {
         &self.server_command
+    }
+
+    /// The paths, as they were typed: a shell has expanded what it expands.
+    pub fn paths(&self) -> &[PathBuf] {
+        &self.paths
+    }
+
+    /// Whether the flag was given, or has a default.
+    pub fn is_given(&self, flag: &str) -> bool {
+        self.values.iter().any(|(long, _)| *long == flag)
     }
 
     /// The value of a flag of kind [`Path`](super::Kind::Path).

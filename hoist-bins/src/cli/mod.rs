@@ -40,6 +40,8 @@ mod value;
 pub use error::{EXIT_USAGE, UsageError};
 pub use help::help;
 pub use matches::Matches;
-pub use options::{DemoOptions, McpOptions, TryOptions, demo_options, mcp_options};
+pub use options::{
+    DemoOptions, McpOptions, ShowOptions, TryOptions, ValidateOptions, demo_options, mcp_options,
+};
 pub use parse::{Environment, Invocation, parse};
-pub use table::{Command, Example, Flag, Kind, Subcommand};
+pub use table::{Command, Example, Flag, Kind, Subcommand, Takes};

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::error::UsageError;
+use super::error::{Problem, UsageError};
 use super::matches::Matches;
 use super::parse::{Environment, Invocation, parse};
 use super::tables;
@@ -43,6 +43,31 @@ pub struct DemoOptions {
 pub struct TryOptions {
     /// `--record`: where the log is kept; a temporary directory, removed at the end, if nowhere.
     pub record: Option<PathBuf>,
+}
+
+/// What `hoist show` was asked to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
+pub struct ShowOptions {
+    /// The logs, and directories of logs; never empty.
+    pub paths: Vec<PathBuf>,
+    /// `--full`: nothing is cut.
+    pub full: bool,
+    /// `--json`: episodes, for programs.
+    pub json: bool,
+    /// `--follow`: goes on with what is added to the one log.
+    pub follow: bool,
+    /// `--strict`: whatever could not be read is a failure.
+    pub strict: bool,
+}
+
+/// What `hoist validate` was asked to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ValidateOptions {
+    /// The logs, and directories of logs; never empty.
+    pub paths: Vec<PathBuf>,
+    /// `--json`: findings for programs.
+    pub json: bool,
 }
 
 /// Reads the command line of `hoist-mcp`, run as `program`: [`parse()`] with [`tables::MCP`].
@@ -94,6 +119,41 @@ impl From<&Matches> for DemoOptions {
         let world =
             matches.text("--world").and_then(|name| World::from_name(&name)).unwrap_or_default();
         Self { world }
+    }
+}
+
+/// For a [`Matches`] of [`tables::SHOW`].
+impl TryFrom<&Matches> for ShowOptions {
+    type Error = UsageError;
+
+    /// Refuses flags that do not go together.
+    fn try_from(matches: &Matches) -> Result<Self, UsageError> {
+        let options = Self {
+            paths: matches.paths().to_vec(),
+            full: matches.is_given("--full"),
+            json: matches.is_given("--json"),
+            follow: matches.is_given("--follow"),
+            strict: matches.is_given("--strict"),
+        };
+        let problem = match &options {
+            Self { follow: true, json: true, .. } => Problem::NotTogether {
+                one: "--follow",
+                other: "--json",
+                why: "an episode is whole only when the session is over",
+            },
+            Self { follow: true, paths, .. } if paths.len() > 1 => {
+                Problem::OnePathOnly { flag: "--follow", found: paths.len() }
+            }
+            _ => return Ok(options),
+        };
+        Err(UsageError { program: matches.program().to_owned(), problem })
+    }
+}
+
+/// For a [`Matches`] of [`tables::VALIDATE`].
+impl From<&Matches> for ValidateOptions {
+    fn from(matches: &Matches) -> Self {
+        Self { paths: matches.paths().to_vec(), json: matches.is_given("--json") }
     }
 }
 

@@ -8,7 +8,7 @@ use super::error::{Problem, UsageError};
 use super::help::{help, version};
 use super::matches::Matches;
 use super::suggest::nearest;
-use super::table::{Command, Flag};
+use super::table::{Command, Flag, Kind, Takes};
 use super::value;
 
 const HELP: [&str; 2] = ["-h", "--help"];
@@ -95,7 +95,7 @@ fn descend(
     if asks_for(VERSION) {
         return Ok(Invocation::Print(version(program)));
     }
-    let typed = take_values(command, program, words).map_err(usage)?;
+    let (typed, left) = take_values(command, program, words).map_err(usage)?;
     let mut values = Vec::new();
     for (flag, typed) in &typed {
         values.push((flag.long, value::read(flag, typed, environment).map_err(usage)?));
@@ -110,21 +110,37 @@ fn descend(
             ));
         }
     }
-    let server_command = server_command(command, program, after).map_err(usage)?;
-    Ok(Invocation::Run(Matches { command, program: program.to_owned(), values, server_command }))
+    let program = program.to_owned();
+    let mut matches =
+        Matches { command, program, values, server_command: Vec::new(), paths: Vec::new() };
+    if command.takes == Takes::Paths {
+        let words = left.into_iter().chain(after.unwrap_or_default());
+        matches.paths = paths(&matches.program, words).map_err(usage)?;
+    } else {
+        matches.server_command = server_command(command, &matches.program, after).map_err(usage)?;
+    }
+    Ok(Invocation::Run(matches))
 }
 
-/// The flags given, each with its value as typed, in the order of the table.
+/// Flags with their values as typed; a switch has an empty one.
+type Typed = Vec<(&'static Flag, OsString)>;
+
+/// The flags given, each with its value as typed, in the order of the table; and the words that
+/// are left.
 fn take_values(
     command: &'static Command,
     program: &str,
     words: Vec<OsString>,
-) -> Result<Vec<(&'static Flag, OsString)>, Problem> {
+) -> Result<(Typed, Vec<OsString>), Problem> {
     let mut arguments = pico_args::Arguments::from_vec(separate_values(command, words)?);
     let mut typed = Vec::new();
     for flag in command.flags {
         let keep = |value: &OsStr| Ok::<_, Infallible>(value.to_owned());
         let mut given = 0;
+        while matches!(flag.kind, Kind::Switch) && arguments.contains(flag.long) {
+            typed.push((flag, OsString::new()));
+            given += 1;
+        }
         while let Some(value) = arguments
             .opt_value_from_os_str(flag.long, keep)
             .map_err(|_| Problem::MissingValue { flag: flag.long, value: flag.value })?
@@ -136,9 +152,11 @@ fn take_values(
             return Err(Problem::Repeated { flag: flag.long });
         }
     }
-    match arguments.finish().first() {
-        Some(left) => Err(unexpected(command, program, left)),
-        None => Ok(typed),
+    let left = arguments.finish();
+    let wrong = left.iter().find(|word| command.takes != Takes::Paths || is_flag(word));
+    match wrong {
+        Some(word) => Err(unexpected(command, program, word)),
+        None => Ok((typed, left)),
     }
 }
 
@@ -155,7 +173,7 @@ fn separate_values(
     let mut separated = Vec::with_capacity(words.len() + 1);
     let mut words = words.into_iter();
     while let Some(word) = words.next() {
-        if let Some(flag) = find(&word) {
+        if let Some(flag) = find(&word).filter(|flag| !matches!(flag.kind, Kind::Switch)) {
             let value =
                 words.next().ok_or(Problem::MissingValue { flag: flag.long, value: flag.value })?;
             if value.as_encoded_bytes().starts_with(b"--") {
@@ -175,6 +193,9 @@ fn separate_values(
                 return Err(Problem::UnwantedValue { flag: VERSION[1] });
             }
             Some((name, value)) => match find(OsStr::new(name)) {
+                Some(Flag { long, kind: Kind::Switch, .. }) => {
+                    return Err(Problem::UnwantedValue { flag: long });
+                }
                 Some(flag) if find(value).is_some() => {
                     let found = value.to_string_lossy().into_owned();
                     return Err(Problem::FlagAsValue { flag: flag.long, found });
@@ -216,7 +237,7 @@ fn unexpected(command: &Command, program: &str, word: &OsStr) -> Problem {
         let known = command.flags.iter().map(|flag| flag.long).chain([HELP[1], VERSION[1]]);
         let nearest = nearest(&flag, known).map(str::to_owned);
         Problem::UnknownFlag { flag, nearest }
-    } else if command.takes_command {
+    } else if command.takes == Takes::ServerCommand {
         Problem::CommandBeforeDashes { program: program.to_owned(), found }
     } else {
         Problem::UnexpectedArgument { found }
@@ -241,16 +262,25 @@ fn server_command(
         return Err(Problem::NoCommand { expected: words.join(", ") });
     }
     let after = after.unwrap_or_default();
+    let takes_one = command.takes == Takes::ServerCommand;
     match after.first() {
-        None if command.takes_command => {
-            Err(Problem::NoServerCommand { program: program.to_owned() })
-        }
-        Some(first) if command.takes_command && first.is_empty() => {
-            Err(Problem::EmptyServerCommand)
-        }
-        Some(first) if !command.takes_command => {
+        None if takes_one => Err(Problem::NoServerCommand { program: program.to_owned() }),
+        Some(first) if takes_one && first.is_empty() => Err(Problem::EmptyServerCommand),
+        Some(first) if !takes_one => {
             Err(Problem::UnexpectedAfterDashes { found: first.to_string_lossy().into_owned() })
         }
         _ => Ok(after),
     }
+}
+
+/// The words as paths, of which there must be one.
+fn paths(program: &str, words: impl Iterator<Item = OsString>) -> Result<Vec<PathBuf>, Problem> {
+    let paths: Vec<PathBuf> = words.map(PathBuf::from).collect();
+    if paths.is_empty() {
+        return Err(Problem::NoPath { program: program.to_owned() });
+    }
+    if paths.iter().any(|path| path.as_os_str().is_empty()) {
+        return Err(Problem::EmptyPath);
+    }
+    Ok(paths)
 }

@@ -18,8 +18,20 @@ pub struct Command {
     pub subcommands: &'static [Subcommand],
     /// Command lines worth copying.
     pub examples: &'static [Example],
-    /// Whether a server's command must follow a `--`.
-    pub takes_command: bool,
+    /// What it takes besides flags.
+    pub takes: Takes,
+}
+
+/// What a [`Command`] takes besides flags.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Takes {
+    /// Nothing.
+    Flags,
+    /// One path or more, anywhere among the flags; what follows a `--` is a path too.
+    Paths,
+    /// A server's command, behind a `--`.
+    ServerCommand,
 }
 
 /// A word that chooses another [`Command`].
@@ -54,6 +66,8 @@ pub struct Flag {
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Kind {
+    /// There is none: the flag is given or not.
+    Switch,
     /// A file or directory; a leading `~` becomes the home directory. It need not be UTF-8.
     Path,
     /// Text in UTF-8, not empty.

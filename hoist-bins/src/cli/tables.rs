@@ -1,6 +1,6 @@
 //! The command lines of Hoist's own programs.
 
-use super::table::{Command, Example, Flag, Kind, Subcommand};
+use super::table::{Command, Example, Flag, Kind, Subcommand, Takes};
 
 /// `hoist-mcp`, the proxy.
 pub static MCP: Command = Command {
@@ -70,7 +70,7 @@ pub static MCP: Command = Command {
             arguments: "--record . -- hoist-mcp-demo",
         },
     ],
-    takes_command: true,
+    takes: Takes::ServerCommand,
     ..COMMAND
 };
 
@@ -116,6 +116,75 @@ pub static TRY: Command = Command {
     ..COMMAND
 };
 
+/// `hoist show`, recorded sessions for people to read.
+pub static SHOW: Command = Command {
+    name: "hoist show",
+    about: "show recorded sessions: of one log what happened, call by call; of several a line each",
+    operands: "PATH...",
+    flags: &[
+        Flag {
+            long: "--full",
+            kind: Kind::Switch,
+            about: "Cut nothing: of one session, show all of each call, result and message.",
+            ..FLAG
+        },
+        Flag {
+            long: "--json",
+            kind: Kind::Switch,
+            about: "Print each session as one line of JSON, an episode, and nothing else.",
+            ..FLAG
+        },
+        Flag {
+            long: "--follow",
+            kind: Kind::Switch,
+            about: "Of one log, go on with what is added to it until interrupted.",
+            ..FLAG
+        },
+        Flag {
+            long: "--strict",
+            kind: Kind::Switch,
+            about: "Exit with 1 if anything could not be read: a log, or a line of one.",
+            ..FLAG
+        },
+    ],
+    examples: &[
+        Example { about: "A line for each session in a directory", arguments: "~/.hoist/logs" },
+        Example {
+            about: "What happened in one session",
+            arguments: "~/.hoist/logs/20260923T212000.123Z-4242.jsonl",
+        },
+        Example {
+            about: "Watch a session as it goes on",
+            arguments: "--follow ~/.hoist/logs/20260923T212000.123Z-4242.jsonl",
+        },
+        Example { about: "All sessions for other programs", arguments: "--json ~/.hoist/logs" },
+    ],
+    takes: Takes::Paths,
+    ..COMMAND
+};
+
+/// `hoist validate`, what is wrong with logs.
+pub static VALIDATE: Command = Command {
+    name: "hoist validate",
+    about: "check session logs, and list every broken rule with its file and line",
+    operands: "PATH...",
+    flags: &[Flag {
+        long: "--json",
+        kind: Kind::Switch,
+        about: "Print each finding as one line of JSON, and nothing else.",
+        ..FLAG
+    }],
+    examples: &[
+        Example { about: "Check a directory of logs", arguments: "~/.hoist/logs" },
+        Example {
+            about: "Check one log, for other programs",
+            arguments: "--json ~/.hoist/logs/20260923T212000.123Z-4242.jsonl",
+        },
+    ],
+    takes: Takes::Paths,
+    ..COMMAND
+};
+
 /// `hoist`, every program under one name.
 pub static HOIST: Command = Command {
     name: "hoist",
@@ -125,10 +194,13 @@ pub static HOIST: Command = Command {
         Subcommand { word: "try", command: &TRY },
         Subcommand { word: "mcp", command: &MCP },
         Subcommand { word: "demo", command: &DEMO },
+        Subcommand { word: "show", command: &SHOW },
+        Subcommand { word: "validate", command: &VALIDATE },
     ],
     examples: &[
         Example { about: "See Hoist work, offline", arguments: "try" },
         Example { about: "What the proxy can do", arguments: "mcp --help" },
+        Example { about: "What was recorded", arguments: "show ~/.hoist/logs" },
     ],
     ..COMMAND
 };
@@ -145,5 +217,5 @@ const COMMAND: Command = Command {
     flags: &[],
     subcommands: &[],
     examples: &[],
-    takes_command: false,
+    takes: Takes::Flags,
 };

@@ -4,10 +4,10 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::tables::{DEMO, HOIST, MCP, TRY};
+use super::tables::{DEMO, HOIST, MCP, SHOW, TRY, VALIDATE};
 use super::{
-    DemoOptions, Environment, Invocation, McpOptions, UsageError, demo_options, help, mcp_options,
-    parse,
+    DemoOptions, Environment, Invocation, McpOptions, ShowOptions, UsageError, ValidateOptions,
+    demo_options, help, mcp_options, parse,
 };
 use crate::demo::World;
 
@@ -336,8 +336,8 @@ fn hoist_runs_the_other_programs_by_word() {
         Invocation::Run(matches) => panic!("ran {matches:?}"),
     }
     for (line, program, expected) in [
-        (&[][..], "hoist", "a command is needed: try, mcp, demo"),
-        (&["--"], "hoist", "a command is needed: try, mcp, demo"),
+        (&[][..], "hoist", "a command is needed: try, mcp, demo, show, validate"),
+        (&["--"], "hoist", "a command is needed: try, mcp, demo, show, validate"),
         (&["dmeo"], "hoist", "unknown command `dmeo`; did you mean demo?"),
         (&["serve"], "hoist", "unknown command `serve`"),
         (&["--record", "x", "mcp"], "hoist", "unknown flag --record"),
@@ -354,17 +354,71 @@ fn hoist_runs_the_other_programs_by_word() {
 }
 
 #[test]
+fn show_and_validate_take_paths_among_their_flags() {
+    let show = |line: &[&str]| match parse(&HOIST, "hoist", words(line), &home())? {
+        Invocation::Run(matches) => ShowOptions::try_from(&matches),
+        Invocation::Print(text) => panic!("printed {text}"),
+    };
+    let options = show(&["show", "a", "--strict", "b", "--json", "-", "~"]).unwrap();
+    let expected = ShowOptions {
+        paths: ["a", "b", "-", "~"].map(PathBuf::from).to_vec(),
+        full: false,
+        json: true,
+        follow: false,
+        strict: true,
+    };
+    assert_eq!(options, expected);
+    let options = show(&["show", "--full", "a=b", "--", "--json", "--"]).unwrap();
+    assert_eq!(options.paths, ["a=b", "--json", "--"].map(PathBuf::from));
+    assert!(options.full && !options.json && !options.follow && !options.strict);
+    assert!(show(&["show", "--follow", "x"]).unwrap().follow);
+    let no_path = "name a session log or a directory of logs, as in: hoist show ~/.hoist/logs";
+    for (line, expected) in [
+        (&["show"][..], no_path),
+        (&["show", "--"], no_path),
+        (&["show", "--json"], no_path),
+        (&["show", "a", ""], "an empty path; name a session log or a directory of logs"),
+        (&["show", "--", ""], "an empty path; name a session log or a directory of logs"),
+        (&["show", "--jsno", "a"], "unknown flag --jsno; did you mean --json?"),
+        (&["show", "-f", "a"], "unknown flag -f"),
+        (&["show", "--json=yes", "a"], "--json takes no value; write just --json"),
+        (&["show", "--json", "a", "--json"], "--json was given twice; give it once"),
+        (
+            &["show", "--follow", "--json", "a"],
+            "--follow and --json do not go together: an episode is whole only when the session is \
+             over",
+        ),
+        (&["show", "--follow", "a", "b"], "--follow takes one log, not 2 paths"),
+    ] {
+        assert_eq!(first_line(&show(line).unwrap_err(), "hoist show"), expected, "{line:?}");
+    }
+    match parse(&HOIST, "hoist", words(&["validate", "a", "--json"]), &home()).unwrap() {
+        Invocation::Run(matches) => {
+            let expected = ValidateOptions { paths: vec!["a".into()], json: true };
+            assert_eq!(ValidateOptions::from(&matches), expected);
+        }
+        Invocation::Print(text) => panic!("printed {text}"),
+    }
+}
+
+#[test]
 fn help_fits_the_terminal_and_shows_the_defaults() {
-    for (command, program) in
-        [(&MCP, "hoist-mcp"), (&DEMO, "hoist-mcp-demo"), (&HOIST, "hoist"), (&TRY, "hoist try")]
-    {
+    for (command, program) in [
+        (&MCP, "hoist-mcp"),
+        (&DEMO, "hoist-mcp-demo"),
+        (&HOIST, "hoist"),
+        (&TRY, "hoist try"),
+        (&SHOW, "hoist show"),
+        (&VALIDATE, "hoist validate"),
+    ] {
         let text = help(command, program);
         for line in text.lines() {
             assert!(line.chars().count() <= 80 && line.trim_end() == line, "{program}: {line:?}");
         }
         let unwrapped = text.split_whitespace().collect::<Vec<_>>().join(" ");
         for flag in command.flags {
-            assert!(text.contains(&format!("\n  {} {}", flag.long, flag.value)), "{}", flag.long);
+            let term = format!("\n  {} {}", flag.long, flag.value);
+            assert!(text.contains(term.trim_end_matches(' ')), "{}", flag.long);
             assert!(
                 flag.default
                     .is_none_or(|default| unwrapped.contains(&format!("Default: {default}.")))

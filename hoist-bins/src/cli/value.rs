@@ -11,6 +11,7 @@ use super::table::{Flag, Kind};
 /// A flag's value, of the flag's kind.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Value {
+    Switch,
     Path(PathBuf),
     Text(String),
     Number(u64),
@@ -24,6 +25,9 @@ pub(super) fn read(
     typed: &OsStr,
     environment: &Environment,
 ) -> Result<Value, Problem> {
+    if let Kind::Switch = flag.kind {
+        return Ok(Value::Switch);
+    }
     if typed.is_empty() {
         return Err(Problem::MissingValue { flag: flag.long, value: flag.value });
     }
@@ -31,7 +35,7 @@ pub(super) fn read(
         return path(flag, Path::new(typed), environment).map(Value::Path);
     }
     let value = typed.to_str().and_then(|text| match flag.kind {
-        Kind::Path => None,
+        Kind::Switch | Kind::Path => None,
         Kind::Text => Some(Value::Text(text.to_owned())),
         Kind::Number { min, max } => digits(text)?
             .parse()
@@ -102,6 +106,7 @@ fn bytes(text: &str) -> Option<usize> {
 /// What a kind of flag takes, to follow "takes".
 fn expected(kind: Kind) -> String {
     match kind {
+        Kind::Switch => "no value".to_owned(),
         Kind::Path => "a path".to_owned(),
         Kind::Text => "text in UTF-8".to_owned(),
         Kind::Number { min, max } => format!("a whole number from {min} to {max}"),

@@ -10,7 +10,7 @@ pub(in crate::demo) static TOOLS: [Tool; 4] = [
         effect: ToolEffect::Read,
         input_schema: concat!(
             r#"{"type":"object","properties":{"email":{"type":"string","#,
-            r#""description":"The email address, such as c7@example.com"}},"required":["email"]}"#,
+            r#""description":"The email address, such as c1@example.com"}},"required":["email"]}"#,
         ),
         output_schema: Some(
             r#"{"type":"object","properties":{"user_id":{"type":"string"}},"required":["user_id"]}"#,
@@ -23,7 +23,7 @@ pub(in crate::demo) static TOOLS: [Tool; 4] = [
         effect: ToolEffect::Read,
         input_schema: concat!(
             r#"{"type":"object","properties":{"user_id":{"type":"string","#,
-            r#""description":"The user's id, such as user_7"}},"required":["user_id"]}"#,
+            r#""description":"The user's id, such as user_1"}},"required":["user_id"]}"#,
         ),
         output_schema: Some(USER_SCHEMA),
     },
@@ -34,7 +34,7 @@ pub(in crate::demo) static TOOLS: [Tool; 4] = [
         effect: ToolEffect::Read,
         input_schema: concat!(
             r##"{"type":"object","properties":{"order_id":{"type":"string","##,
-            r##""description":"The order's id with its number sign, such as #W7a"}},"required":["order_id"]}"##,
+            r##""description":"The order's id with its number sign, such as #W1a"}},"required":["order_id"]}"##,
         ),
         output_schema: Some(ORDER_SCHEMA),
     },
@@ -46,7 +46,7 @@ pub(in crate::demo) static TOOLS: [Tool; 4] = [
         effect: ToolEffect::DestructiveWrite,
         input_schema: concat!(
             r##"{"type":"object","properties":{"order_id":{"type":"string","##,
-            r##""description":"The order's id with its number sign, such as #W7a"},"##,
+            r##""description":"The order's id with its number sign, such as #W1a"},"##,
             r#""reason":{"type":"string","enum":["no longer needed","ordered by mistake"],"#,
             r#""description":"Why the user cancels"}},"required":["order_id","reason"]}"#,
         ),

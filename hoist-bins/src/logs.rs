@@ -1,0 +1,72 @@
+//! Finding and opening the logs that a command line names.
+
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader};
+use std::path::{Path, PathBuf};
+
+use hoist_trace::log::{LogError, LogReader};
+use hoist_trace::retention::COMPANIONS;
+use walkdir::{DirEntry, WalkDir};
+
+/// What stands for standard input among paths.
+const STDIN: &str = "-";
+
+/// A log to be read.
+#[derive(Debug)]
+pub(crate) struct Log {
+    pub(crate) path: PathBuf,
+    /// Whether the user named it; else it was met in a directory.
+    pub(crate) named: bool,
+}
+
+/// Whether these paths may be more than one log: a directory, or more than one path.
+pub(crate) fn are_several(paths: &[PathBuf]) -> bool {
+    paths.len() > 1 || paths.iter().any(|path| is_dir(path))
+}
+
+/// The logs that these paths name: files as they are named, of directories every `*.jsonl` file,
+/// however deep, by name. Links in a directory are not followed; what is no regular file is passed
+/// over, and so are the files that stand beside a log.
+pub(crate) fn find(paths: &[PathBuf]) -> impl Iterator<Item = Result<Log, LogError>> {
+    paths.iter().flat_map(|path| {
+        let (file, dir) = if is_dir(path) { (None, Some(path)) } else { (Some(path), None) };
+        let named = file.map(|path| Ok(Log { path: path.clone(), named: true }));
+        named.into_iter().chain(dir.into_iter().flat_map(|dir| in_dir(dir)))
+    })
+}
+
+fn in_dir(dir: &Path) -> impl Iterator<Item = Result<Log, LogError>> + use<> {
+    let dir = dir.to_owned();
+    WalkDir::new(&dir).sort_by_file_name().into_iter().filter_map(move |entry| match entry {
+        Ok(entry) => is_log(&entry).then(|| Ok(Log { path: entry.into_path(), named: false })),
+        Err(error) => {
+            let path = error.path().unwrap_or(&dir).to_owned();
+            // It only has no I/O error for a loop, and no link is followed.
+            let source = error.into_io_error().unwrap_or_else(|| io::Error::other("a loop"));
+            Some(Err(LogError::Io { path, source }))
+        }
+    })
+}
+
+fn is_dir(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|metadata| metadata.is_dir())
+}
+
+fn is_log(entry: &DirEntry) -> bool {
+    let name = entry.file_name().as_encoded_bytes();
+    entry.file_type().is_file()
+        && name.ends_with(b".jsonl")
+        && !COMPANIONS.iter().any(|end| name.ends_with(end.as_bytes()))
+}
+
+/// Opens a log and reads its header; `-` is standard input.
+pub(crate) fn open(path: &Path) -> Result<LogReader<Box<dyn BufRead>>, LogError> {
+    let input: Box<dyn BufRead> = if path.as_os_str() == STDIN {
+        Box::new(io::stdin().lock())
+    } else {
+        let file =
+            File::open(path).map_err(|source| LogError::Io { path: path.to_owned(), source })?;
+        Box::new(BufReader::with_capacity(64 << 10, file))
+    };
+    LogReader::new(input, path)
+}
