@@ -23,7 +23,7 @@ import sys
 import tempfile
 import threading
 
-CASES = ["c01", "c02", "c03", "c04", "c05", "c12", "c13", "c14"]
+CASES = ["c01", "c02", "c03", "c04", "c05", "c06", "c07", "c08", "c09", "c12", "c13", "c14"]
 TIMEOUT_S = 40
 # So many lines of one side a killed proxy may not have written: more than the cases send in one go.
 LAST_BURST = 8
@@ -103,7 +103,8 @@ def judge(folder, logs, whole):
 def wrapper(proxy, folder, args):
     """Plays the proxy for one case: adds --record, relays, and keeps what crossed."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix="run-", dir=folder))
-    at = args.index("--")
+    # A server by URL has no command.
+    at = args.index("--") if "--" in args else len(args)
     given = "--record" in args[:at]
     logs = args[args.index("--record") + 1] if given else str(folder / "logs")
     command = [proxy] + args if given else [proxy, "--record", logs] + args

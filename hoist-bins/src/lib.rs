@@ -7,6 +7,7 @@ mod diagnostics;
 mod logs;
 pub mod mcp;
 pub mod program;
+mod server;
 mod show;
 mod text;
 mod validate;

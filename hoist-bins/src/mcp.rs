@@ -7,17 +7,18 @@ use std::time::SystemTime;
 
 use hoist_proxy_core::{Error, Layer, Proxy, Report, SessionId};
 use hoist_trace::{RecordLayer, RecordOptions};
-use hoist_transport::{ChildServer, Stderr, Stdio, Termination};
+use hoist_transport::{Stderr, Stdio, Termination};
 
 use crate::cli::McpOptions;
 use crate::diagnostics::{report_to, with_causes};
+use crate::server::{Server, ServerError, server};
 
 /// The exit code when the proxy itself fails: the log cannot be created, the server not be
 /// started.
 pub const EXIT_FAILED: u8 = 125;
 
 /// What the proxy takes from its surroundings besides its options.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Surroundings {
     /// What messages on standard error start with: `hoist-mcp`.
     pub program: String,
@@ -25,6 +26,15 @@ pub struct Surroundings {
     pub host_session: Option<String>,
     /// The directories in which a server's program is looked for: `PATH`.
     pub search_path: Option<OsString>,
+    /// Looks up a variable of the environment: the values of headers, and proxies.
+    pub variable: fn(&str) -> Option<OsString>,
+}
+
+/// Nothing is around.
+impl Default for Surroundings {
+    fn default() -> Self {
+        Self { program: String::new(), host_session: None, search_path: None, variable: |_| None }
+    }
 }
 
 impl Surroundings {
@@ -36,12 +46,14 @@ impl Surroundings {
                 .filter(|name| !name.is_empty())
                 .map(|name| name.to_string_lossy().into_owned()),
             search_path: std::env::var_os("PATH"),
+            variable: |name| std::env::var_os(name),
         }
     }
 }
 
 /// Runs the proxy between this process's standard input and output and the server, until the
-/// server has ended. Returns the exit code: the server's, or [`EXIT_FAILED`].
+/// server has ended. Returns the exit code: the server's, [`EXIT_FAILED`], or
+/// [`EXIT_USAGE`](crate::cli::EXIT_USAGE) for a server that cannot be reached as the options say.
 pub fn run(options: McpOptions, surroundings: &Surroundings) -> u8 {
     run_with(options, surroundings, Vec::new())
 }
@@ -63,7 +75,7 @@ pub fn run_with(
                 _ => &*error,
             };
             stderr.say(&with_causes(shown));
-            EXIT_FAILED
+            error.downcast_ref().map_or(EXIT_FAILED, ServerError::exit_code)
         }
     }
 }
@@ -85,7 +97,8 @@ fn serve(
         let termination = Termination::catch().map_err(starting("catching signals"))?;
         // The log is not worth the session.
         hoist_transport::outlive_file_limit().map_err(starting("catching signals"))?;
-        let proxy = proxy(options, surroundings, layers, stderr, &termination);
+        let server = server(&options, surroundings, &termination)?;
+        let proxy = proxy(options, server, surroundings, layers, stderr, &termination);
         Ok::<Report, Box<dyn std::error::Error>>(proxy.run(termination.requested()).await?)
     })?;
     // A thread that waits for standard input must not keep the process.
@@ -109,18 +122,12 @@ fn room_for_runtime() -> std::io::Result<()> {
 
 fn proxy(
     options: McpOptions,
+    server: Server,
     surroundings: &Surroundings,
     layers: Vec<Box<dyn Layer>>,
     stderr: &Arc<Stderr>,
     termination: &Termination,
-) -> Proxy<Stdio, ChildServer> {
-    let mut command = options.command.iter().cloned();
-    // The parser takes no command line without one.
-    let program = command.next().unwrap_or_default();
-    let mut server = ChildServer::new(program, command).grace(options.grace).told_by(termination);
-    if let Some(path) = &surroundings.search_path {
-        server = server.search_path(path.clone());
-    }
+) -> Proxy<Stdio, Server> {
     let process_id = std::process::id();
     let mut proxy = Proxy::new(Stdio::new().watched_by(termination), server)
         .max_message_bytes(options.max_message_bytes)
@@ -146,6 +153,9 @@ fn recorder(options: McpOptions, surroundings: &Surroundings, stderr: &Arc<Stder
         .queue_max_bytes(RecordOptions::QUEUE_MAX_BYTES.max(options.max_message_bytes))
         .on_open(move |path| opened.say(&format!("recording to {}", path.display())))
         .on_close(move |path, report| say_lost(&closed, path, report));
+    if let Some(upstream) = &options.upstream {
+        record = record.server_url(&upstream.url);
+    }
     if let Some(domain) = options.domain {
         record = record.domain(domain);
     }

@@ -33,7 +33,10 @@ pub fn hoist(words: Vec<OsString>) -> ExitCode {
         let name = matches.program();
         if std::ptr::eq(command, &raw const tables::MCP) {
             // Messages and logs name the program, however it was started.
-            mcp(McpOptions::from(&matches), "hoist-mcp")
+            match McpOptions::try_from(&matches) {
+                Ok(options) => mcp(options, "hoist-mcp"),
+                Err(error) => fail(&error.to_string(), EXIT_USAGE),
+            }
         } else if std::ptr::eq(command, &raw const tables::DEMO) {
             demo(DemoOptions::from(&matches), name)
         } else if std::ptr::eq(command, &raw const tables::SHOW) {

@@ -40,6 +40,19 @@ pub enum Frame {
     Part(Part),
     /// A line that was longer than [`Framing::Whole`] allows. Its bytes are gone.
     TooLong(TooLong),
+    /// A line that the transport exchanged with the peer on its own account, to begin a session
+    /// again, say. Observers see it; nobody else does.
+    Aside(Aside),
+}
+
+/// A line that the transport exchanged with the peer on its own account.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Aside {
+    /// It said this to the peer.
+    Said(Line),
+    /// The peer said this.
+    Heard(Line),
 }
 
 /// The next part of a line that is passed on before its end was read.

@@ -21,8 +21,8 @@ pub mod testkit;
 mod wire_error;
 
 pub use connection::{
-    Closing, Connection, Downstream, Ended, Frame, Framing, Part, ReadLines, TooLong, Upstream,
-    WhenEnded, WriteLines,
+    Aside, Closing, Connection, Downstream, Ended, Frame, Framing, Part, ReadLines, TooLong,
+    Upstream, WhenEnded, WriteLines,
 };
 pub use context::{InvalidSessionId, SessionContext, SessionId};
 pub use era::{Era, modern_version, names};

@@ -4,6 +4,7 @@
 mod blocking;
 mod child;
 mod framing;
+mod http_server;
 mod reader;
 mod signals;
 mod stderr;
@@ -15,6 +16,7 @@ mod writer;
 
 pub use child::ChildServer;
 pub use framing::Framer;
+pub use http_server::{HttpServer, InvalidServer, InvalidUrl, ProxySettings};
 pub use reader::LineReader;
 pub use signals::outlive_file_limit;
 pub use stderr::Stderr;

@@ -49,6 +49,12 @@ pub(super) enum Problem {
     UnexpectedArgument { found: String },
     #[error("no server command; put it after --, as in: {program} -- npx -y some-mcp-server")]
     NoServerCommand { program: String },
+    #[error(
+        "{flag} names the server already, but the command `{found}` follows --; give one of them"
+    )]
+    CommandBesideFlag { flag: &'static str, found: String },
+    #[error("{flag} is of use only with {needs}")]
+    Needs { flag: &'static str, needs: &'static str },
     #[error("the server command after -- is an empty string; name the program to start")]
     EmptyServerCommand,
     #[error("name a session log or a directory of logs, as in: {program} ~/.hoist/logs")]

@@ -83,6 +83,17 @@ impl Matches {
         self.find(flag, |value| if let Value::Bytes(bytes) = value { Some(*bytes) } else { None })
     }
 
+    /// The values of a flag of kind [`Pair`](super::Kind::Pair), in the order given.
+    pub fn pairs(&self, flag: &str) -> Vec<(String, String)> {
+        let given = self.values.iter().filter(|(long, _)| *long == flag);
+        given
+            .filter_map(|(_, value)| match value {
+                Value::Pair(name, value) => Some((name.clone(), value.clone())),
+                _ => None,
+            })
+            .collect()
+    }
+
     fn find<T>(&self, flag: &str, read: impl Fn(&Value) -> Option<T>) -> Option<T> {
         self.values.iter().find(|(long, _)| *long == flag).and_then(|(_, value)| read(value))
     }

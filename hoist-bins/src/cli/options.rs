@@ -27,8 +27,23 @@ pub struct McpOptions {
     pub grace: Duration,
     /// `--max-message-bytes`: the longest message held in memory.
     pub max_message_bytes: usize,
-    /// The server's program and its arguments; never empty.
+    /// The server's URL and what goes with it, in place of a command.
+    pub upstream: Option<UpstreamOptions>,
+    /// The server's program and its arguments; empty only for a server by URL.
     pub command: Vec<OsString>,
+}
+
+/// A server by URL.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UpstreamOptions {
+    /// `--upstream`: where it is.
+    pub url: String,
+    /// `--upstream-header`: names of headers, and the variables that hold their values.
+    pub headers: Vec<(String, String)>,
+    /// `--upstream-ca`: certificates to trust.
+    pub ca: Option<PathBuf>,
+    /// `--upstream-restart`: whether a session that the server ended is started again.
+    pub restart: bool,
 }
 
 /// What `hoist-mcp-demo` was asked to do.
@@ -80,7 +95,10 @@ pub fn mcp_options(
     words: Vec<OsString>,
     environment: &Environment,
 ) -> Result<Invocation<McpOptions>, UsageError> {
-    Ok(parse(&tables::MCP, program, words, environment)?.map(|matches| McpOptions::from(&matches)))
+    match parse(&tables::MCP, program, words, environment)? {
+        Invocation::Run(matches) => McpOptions::try_from(&matches).map(Invocation::Run),
+        Invocation::Print(text) => Ok(Invocation::Print(text)),
+    }
 }
 
 /// Reads the command line of `hoist-mcp-demo`, run as `program`: [`parse()`] with [`tables::DEMO`].
@@ -98,9 +116,24 @@ pub fn demo_options(
 }
 
 /// For a [`Matches`] of [`tables::MCP`]; of another table, flags it lacks are taken as absent.
-impl From<&Matches> for McpOptions {
-    fn from(matches: &Matches) -> Self {
-        Self {
+impl TryFrom<&Matches> for McpOptions {
+    type Error = UsageError;
+
+    /// Refuses flags for a server by URL where there is none.
+    fn try_from(matches: &Matches) -> Result<Self, UsageError> {
+        let upstream = matches.text("--upstream").map(|url| UpstreamOptions {
+            url,
+            headers: matches.pairs("--upstream-header"),
+            ca: matches.path("--upstream-ca"),
+            restart: matches.text("--upstream-restart").as_deref() != Some("off"),
+        });
+        for flag in ["--upstream-header", "--upstream-ca", "--upstream-restart"] {
+            if upstream.is_none() && matches.is_given(flag) {
+                let problem = Problem::Needs { flag, needs: "--upstream" };
+                return Err(UsageError { program: matches.program().to_owned(), problem });
+            }
+        }
+        Ok(Self {
             record: matches.path("--record"),
             domain: matches.text("--domain"),
             agent_model: matches.text("--agent-model"),
@@ -108,8 +141,9 @@ impl From<&Matches> for McpOptions {
             retain_days: matches.number("--retain-days").and_then(|days| days.try_into().ok()),
             grace: matches.seconds("--grace").unwrap_or(Duration::from_secs(5)),
             max_message_bytes: matches.bytes("--max-message-bytes").unwrap_or(64 << 20),
+            upstream,
             command: matches.server_command().to_vec(),
-        }
+        })
     }
 }
 

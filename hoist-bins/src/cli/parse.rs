@@ -117,7 +117,7 @@ fn descend(
         let words = left.into_iter().chain(after.unwrap_or_default());
         matches.paths = paths(&matches.program, words).map_err(usage)?;
     } else {
-        matches.server_command = server_command(command, &matches.program, after).map_err(usage)?;
+        matches.server_command = server_command(&matches, after).map_err(usage)?;
     }
     Ok(Invocation::Run(matches))
 }
@@ -237,7 +237,7 @@ fn unexpected(command: &Command, program: &str, word: &OsStr) -> Problem {
         let known = command.flags.iter().map(|flag| flag.long).chain([HELP[1], VERSION[1]]);
         let nearest = nearest(&flag, known).map(str::to_owned);
         Problem::UnknownFlag { flag, nearest }
-    } else if command.takes == Takes::ServerCommand {
+    } else if matches!(command.takes, Takes::ServerCommand { .. }) {
         Problem::CommandBeforeDashes { program: program.to_owned(), found }
     } else {
         Problem::UnexpectedArgument { found }
@@ -253,23 +253,28 @@ fn unknown_command(command: &Command, word: &OsStr) -> Problem {
 
 /// Checks what followed `--` against what the command takes.
 fn server_command(
-    command: &Command,
-    program: &str,
+    matches: &Matches,
     after: Option<Vec<OsString>>,
 ) -> Result<Vec<OsString>, Problem> {
+    let command = matches.command;
     if !command.subcommands.is_empty() {
         let words: Vec<_> = command.subcommands.iter().map(|subcommand| subcommand.word).collect();
         return Err(Problem::NoCommand { expected: words.join(", ") });
     }
     let after = after.unwrap_or_default();
-    let takes_one = command.takes == Takes::ServerCommand;
-    match after.first() {
-        None if takes_one => Err(Problem::NoServerCommand { program: program.to_owned() }),
-        Some(first) if takes_one && first.is_empty() => Err(Problem::EmptyServerCommand),
-        Some(first) if !takes_one => {
-            Err(Problem::UnexpectedAfterDashes { found: first.to_string_lossy().into_owned() })
+    let found = |word: &OsStr| word.to_string_lossy().into_owned();
+    match (command.takes, after.first()) {
+        (Takes::ServerCommand { unless }, Some(first)) if matches.is_given(unless) => {
+            Err(Problem::CommandBesideFlag { flag: unless, found: found(first) })
         }
-        _ => Ok(after),
+        (Takes::ServerCommand { unless }, None) if !matches.is_given(unless) => {
+            Err(Problem::NoServerCommand { program: matches.program.clone() })
+        }
+        (Takes::ServerCommand { .. }, Some(first)) if first.is_empty() => {
+            Err(Problem::EmptyServerCommand)
+        }
+        (Takes::ServerCommand { .. }, _) | (_, None) => Ok(after),
+        (_, Some(first)) => Err(Problem::UnexpectedAfterDashes { found: found(first) }),
     }
 }
 

@@ -30,8 +30,11 @@ pub enum Takes {
     Flags,
     /// One path or more, anywhere among the flags; what follows a `--` is a path too.
     Paths,
-    /// A server's command, behind a `--`.
-    ServerCommand,
+    /// A server's command, behind a `--`; nothing, where this flag names the server instead.
+    ServerCommand {
+        /// The flag.
+        unless: &'static str,
+    },
 }
 
 /// A word that chooses another [`Command`].
@@ -89,6 +92,8 @@ pub enum Kind {
         /// The smallest value accepted; the largest is what memory can address.
         min: usize,
     },
+    /// A name and another, with `=` between them; neither is empty.
+    Pair,
     /// One of some words.
     Choice(&'static [&'static str]),
 }

@@ -6,7 +6,7 @@ use super::table::{Command, Example, Flag, Kind, Subcommand, Takes};
 pub static MCP: Command = Command {
     name: "hoist-mcp",
     about: "pass MCP messages between a host and a server byte for byte, and record the session",
-    operands: "-- COMMAND...",
+    operands: "{--upstream URL | -- COMMAND...}",
     flags: &[
         Flag {
             long: "--record",
@@ -42,6 +42,34 @@ pub static MCP: Command = Command {
             ..FLAG
         },
         Flag {
+            long: "--upstream",
+            value: "URL",
+            about: "Reach the server at this URL, over Streamable HTTP, in place of a command.",
+            ..FLAG
+        },
+        Flag {
+            long: "--upstream-header",
+            value: "NAME=VAR",
+            repeatable: true,
+            kind: Kind::Pair,
+            about: "Send this header with every request; its value is that of the environment variable VAR.",
+            ..FLAG
+        },
+        Flag {
+            long: "--upstream-ca",
+            value: "FILE",
+            kind: Kind::Path,
+            about: "Also trust the certificates in this PEM file.",
+            ..FLAG
+        },
+        Flag {
+            long: "--upstream-restart",
+            value: "on|off",
+            kind: Kind::Choice(&["on", "off"]),
+            about: "Whether a session that the server has ended is started again. Without this flag it is.",
+            ..FLAG
+        },
+        Flag {
             long: "--grace",
             value: "SECONDS",
             kind: Kind::Seconds { max: 86_400 },
@@ -66,11 +94,15 @@ pub static MCP: Command = Command {
             arguments: "--record ~/.hoist/logs -- npx -y some-mcp-server",
         },
         Example {
+            about: "A server by URL, with credentials from the environment",
+            arguments: "--upstream https://a.example/mcp --upstream-header Authorization=AUTH",
+        },
+        Example {
             about: "Look at the messages of the built-in demo server",
             arguments: "--record . -- hoist-mcp-demo",
         },
     ],
-    takes: Takes::ServerCommand,
+    takes: Takes::ServerCommand { unless: "--upstream" },
     ..COMMAND
 };
 

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use super::tables::{DEMO, HOIST, MCP, SHOW, TRY, VALIDATE};
 use super::{
-    DemoOptions, Environment, Invocation, McpOptions, ShowOptions, UsageError, ValidateOptions,
-    demo_options, help, mcp_options, parse,
+    DemoOptions, Environment, Invocation, McpOptions, ShowOptions, UpstreamOptions, UsageError,
+    ValidateOptions, demo_options, help, mcp_options, parse,
 };
 use crate::demo::World;
 
@@ -47,6 +47,55 @@ fn first_line(error: &UsageError, program: &str) -> String {
 }
 
 #[test]
+fn a_server_by_url_takes_the_place_of_a_command() {
+    let options = options(&[
+        "--upstream",
+        "https://example.com/mcp?k=v",
+        "--upstream-header",
+        "Authorization=TOKEN",
+        "--upstream-header=X-Team=TEAM",
+        "--upstream-ca",
+        "~/ca.pem",
+        "--upstream-restart=off",
+    ]);
+    let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    let expected = UpstreamOptions {
+        url: "https://example.com/mcp?k=v".to_owned(),
+        headers: vec![pair("Authorization", "TOKEN"), pair("X-Team", "TEAM")],
+        ca: Some("/home/ada/ca.pem".into()),
+        restart: false,
+    };
+    assert_eq!(options.upstream, Some(expected));
+    assert!(options.command.is_empty());
+    let (url, server) = ("https://example.com/", "--");
+    for (line, expected) in [
+        (
+            vec!["--upstream", url, server, "npx"],
+            "--upstream names the server already, but the command `npx` follows --; give one of them",
+        ),
+        (vec!["--upstream-ca", "x", server, "npx"], "--upstream-ca is of use only with --upstream"),
+        (
+            vec!["--upstream-restart", "on", server, "npx"],
+            "--upstream-restart is of use only with --upstream",
+        ),
+        (
+            vec!["--upstream", url, "--upstream-header", "X"],
+            "--upstream-header takes two names with = between them, not `X`",
+        ),
+        (
+            vec!["--upstream", url, "--upstream-header", "=X"],
+            "--upstream-header takes two names with = between them, not `=X`",
+        ),
+        (
+            vec!["--upstream", url, "--upstream-restart", "maybe"],
+            "--upstream-restart takes on or off, not `maybe`",
+        ),
+    ] {
+        assert_eq!(complaint(words(&line)), expected);
+    }
+}
+
+#[test]
 fn a_bare_command_gets_the_defaults() {
     let expected = McpOptions {
         record: None,
@@ -56,6 +105,7 @@ fn a_bare_command_gets_the_defaults() {
         retain_days: None,
         grace: Duration::from_secs(5),
         max_message_bytes: 67_108_864,
+        upstream: None,
         command: words(&["server"]),
     };
     assert_eq!(options(&["--", "server"]), expected);
@@ -71,6 +121,7 @@ fn every_flag_is_read_in_both_spellings() {
         retain_days: Some(30),
         grace: Duration::from_millis(500),
         max_message_bytes: 1024,
+        upstream: None,
         command: words(&["s"]),
     };
     let separate = options(&[
@@ -322,7 +373,7 @@ fn hoist_runs_the_other_programs_by_word() {
     match run(&["mcp", "--record", "~/x", "--", "mcp"]).unwrap() {
         Invocation::Run(matches) => {
             assert_eq!((matches.command().name, matches.program()), ("hoist-mcp", "hoist mcp"));
-            assert_eq!(McpOptions::from(&matches).record, Some("/home/ada/x".into()));
+            assert_eq!(McpOptions::try_from(&matches).unwrap().record, Some("/home/ada/x".into()));
             assert_eq!(matches.server_command(), words(&["mcp"]));
         }
         Invocation::Print(text) => panic!("printed {text}"),

@@ -17,6 +17,7 @@ pub(super) enum Value {
     Number(u64),
     Seconds(Duration),
     Bytes(usize),
+    Pair(String, String),
 }
 
 /// Reads `typed` as `flag` wants it.
@@ -37,6 +38,10 @@ pub(super) fn read(
     let value = typed.to_str().and_then(|text| match flag.kind {
         Kind::Switch | Kind::Path => None,
         Kind::Text => Some(Value::Text(text.to_owned())),
+        Kind::Pair => text
+            .split_once('=')
+            .filter(|(name, value)| !name.is_empty() && !value.is_empty())
+            .map(|(name, value)| Value::Pair(name.to_owned(), value.to_owned())),
         Kind::Number { min, max } => digits(text)?
             .parse()
             .ok()
@@ -114,6 +119,7 @@ fn expected(kind: Kind) -> String {
         Kind::Bytes { min } => {
             format!("a number of bytes, at least {min}, such as 1048576 or 64MiB")
         }
+        Kind::Pair => "two names with = between them".to_owned(),
         Kind::Choice(words) => words.join(" or "),
     }
 }

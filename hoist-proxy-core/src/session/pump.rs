@@ -14,7 +14,9 @@ use tokio::time::{Instant, Sleep};
 use super::core::{Core, Leaving};
 use super::read::{Exchanges, Work};
 use super::sides::{Inlet, Outlet, peer_left};
-use crate::{Body, Closing, Connection, Crossing, Direction, Ended, Frame, Framing, Part, Side};
+use crate::{
+    Aside, Body, Closing, Connection, Crossing, Direction, Ended, Frame, Framing, Part, Side,
+};
 
 /// How many pieces are read from one side before the other has its turn.
 const BURST: usize = 128;
@@ -293,6 +295,12 @@ impl<'a> Pump<'a> {
                 self.outlet(direction).send(line);
             }
             Frame::Part(part) => self.part(direction, part, now),
+            Frame::Aside(Aside::Said(line)) => {
+                self.core.observe_own(crate::exchange::ENGINE, &line);
+            }
+            Frame::Aside(Aside::Heard(line)) => {
+                self.core.observe(&Crossing::new(side(direction), &line, now));
+            }
             Frame::TooLong(too_long) => {
                 self.exchanges.too_long(direction, &too_long, now);
                 self.move_outbox();

@@ -1,0 +1,181 @@
+//! Where a server is: its URL, and where a redirect may lead.
+
+use std::fmt;
+
+use http::uri::{Authority, PathAndQuery, Scheme};
+use http::{HeaderValue, Uri};
+
+/// A server's URL that cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum InvalidUrl {
+    /// It is no URL.
+    #[error("not a URL: {0}")]
+    Malformed(String),
+    /// It is neither `http` nor `https`.
+    #[error("a server's URL starts with http:// or https://")]
+    Scheme,
+    /// It names no host.
+    #[error("the URL names no host")]
+    NoHost,
+}
+
+/// A server's URL, and what its user part says.
+#[derive(Clone)]
+pub(super) struct Target {
+    uri: Uri,
+    /// `Authorization` from `user:password@`.
+    authorization: Option<HeaderValue>,
+}
+
+impl Target {
+    /// Takes a URL as it was given: path and query are sent so, to the byte.
+    pub(super) fn parse(url: &str) -> Result<Self, InvalidUrl> {
+        // What stands behind `#` is for whoever reads the answer.
+        let url = url.split('#').next().unwrap_or_default();
+        let uri: Uri = url.parse().map_err(|e: http::uri::InvalidUri| {
+            // It says only what is wrong, not the text, which may hold a password.
+            InvalidUrl::Malformed(e.to_string())
+        })?;
+        if !matches!(uri.scheme_str(), Some("http" | "https")) {
+            return Err(InvalidUrl::Scheme);
+        }
+        let mut parts = uri.into_parts();
+        let authority = parts.authority.take().ok_or(InvalidUrl::NoHost)?;
+        let (user, host) = match authority.as_str().rsplit_once('@') {
+            Some((user, host)) => (Some(user), host),
+            None => (None, authority.as_str()),
+        };
+        let host: Authority = host.parse().map_err(|_| InvalidUrl::NoHost)?;
+        if host.host().is_empty() {
+            return Err(InvalidUrl::NoHost);
+        }
+        let authorization = user.map(basic);
+        parts.authority = Some(host);
+        parts.path_and_query.get_or_insert(PathAndQuery::from_static("/"));
+        let uri = Uri::from_parts(parts).map_err(|e| InvalidUrl::Malformed(e.to_string()))?;
+        Ok(Self { uri, authorization })
+    }
+
+    pub(super) fn uri(&self) -> &Uri {
+        &self.uri
+    }
+
+    pub(super) fn authorization(&self) -> Option<&HeaderValue> {
+        self.authorization.as_ref()
+    }
+
+    /// Where a `Location` leads from `from`; `None` where that is another origin, or no URL.
+    pub(super) fn redirected(&self, from: &Uri, location: &str) -> Option<Uri> {
+        let location = location.split('#').next().unwrap_or_default();
+        let uri = if location.starts_with("//") {
+            format!("{}:{location}", from.scheme_str()?).parse().ok()?
+        } else if location.contains("://") {
+            location.parse::<Uri>().ok()?
+        } else {
+            let path = if location.starts_with('/') {
+                location.to_owned()
+            } else if location.starts_with('?') {
+                format!("{}{location}", from.path())
+            } else {
+                let folder = from.path().rsplit_once('/').map_or("", |(folder, _)| folder);
+                format!("{folder}/{location}")
+            };
+            Uri::builder()
+                .scheme(from.scheme()?.clone())
+                .authority(from.authority()?.clone())
+                .path_and_query(path)
+                .build()
+                .ok()?
+        };
+        (origin(&uri)? == origin(&self.uri)?).then_some(uri)
+    }
+}
+
+/// Scheme, host and port: what a browser calls an origin.
+fn origin(uri: &Uri) -> Option<(&str, String, u16)> {
+    let scheme = uri.scheme()?;
+    let default = if *scheme == Scheme::HTTPS { 443 } else { 80 };
+    Some((scheme.as_str(), uri.host()?.to_ascii_lowercase(), uri.port_u16().unwrap_or(default)))
+}
+
+/// `Authorization: Basic`, for a user part in which `%XX` stands for a byte.
+fn basic(user: &str) -> HeaderValue {
+    use base64::Engine as _;
+
+    let user = if user.contains(':') { user.to_owned() } else { format!("{user}:") };
+    let bytes: Vec<u8> = percent_encoding::percent_decode_str(&user).collect();
+    let text = format!("Basic {}", base64::engine::general_purpose::STANDARD.encode(bytes));
+    let mut value = HeaderValue::from_str(&text).expect("base64 is visible ASCII");
+    value.set_sensitive(true);
+    value
+}
+
+impl fmt::Debug for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // A query may hold a key.
+        write!(f, "Target({:?})", origin(&self.uri))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn target(url: &str) -> Target {
+        Target::parse(url).unwrap()
+    }
+
+    #[test]
+    fn a_url_is_used_as_it_was_given() {
+        for (url, expected) in [
+            ("http://127.0.0.1:80/mcp/?k=v%20x", "http://127.0.0.1:80/mcp/?k=v%20x"),
+            ("https://Example.com", "https://Example.com/"),
+            ("http://[::1]:9/a//b/?", "http://[::1]:9/a//b/?"),
+            ("http://h/a#b", "http://h/a"),
+            ("http://user:p%40ss@h/a", "http://h/a"),
+        ] {
+            assert_eq!(target(url).uri().to_string(), expected);
+        }
+    }
+
+    #[test]
+    fn the_user_part_becomes_a_header_and_is_never_shown() {
+        let target = target("http://user:p%40ss@h/a?key=secret");
+        let value = target.authorization().unwrap();
+        assert_eq!(value, "Basic dXNlcjpwQHNz");
+        assert!(value.is_sensitive());
+        assert_eq!(format!("{target:?}"), "Target(Some((\"http\", \"h\", 80)))");
+        assert_eq!(basic("user"), "Basic dXNlcjo=");
+    }
+
+    #[test]
+    fn what_is_no_servers_url_is_refused() {
+        assert_eq!(Target::parse("ftp://h/").unwrap_err(), InvalidUrl::Scheme);
+        assert_eq!(Target::parse("/mcp").unwrap_err(), InvalidUrl::Scheme);
+        assert!(matches!(Target::parse("http://h ost/"), Err(InvalidUrl::Malformed(_))));
+        for none in ["http:///a", "http://user@/a", "http://:80/a"] {
+            assert!(Target::parse(none).is_err(), "{none}");
+        }
+    }
+
+    #[test]
+    fn a_redirect_stays_within_its_origin() {
+        let from = target("https://h:443/a/mcp?x=1");
+        for (location, expected) in [
+            ("/mcp/", Some("https://h:443/mcp/")),
+            ("mcp/?y", Some("https://h:443/a/mcp/?y")),
+            ("?y", Some("https://h:443/a/mcp?y")),
+            ("https://H/b#c", Some("https://H/b")),
+            ("//h/b", Some("https://h/b")),
+            ("//other/b", None),
+            ("https://h:444/b", None),
+            ("http://h/b", None),
+            ("https://evil@h.other/b", None),
+            ("ftp://h/", None),
+        ] {
+            let uri = from.redirected(from.uri(), location).map(|uri| uri.to_string());
+            assert_eq!(uri.as_deref(), expected, "{location}");
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! What becomes of what the server answers.
+
+use crate::server::{Setup, Step, accepted, bytes, events, json, legacy, reply, result};
+
+#[tokio::test]
+async fn a_body_or_a_stream_comes_back_as_lines() {
+    let mut setup = Setup::new(|request| match request.rpc().as_str() {
+        "pretty" => {
+            let body =
+                format!("{{\n  \"id\" : {},\r\n \"result\": {{ \"n\": 1.0 }}\n}}\n", request.id());
+            reply("200 OK", &[("Content-Type", "Application/JSON; charset=utf-8")], &body)
+        }
+        "stream" => events([
+            bytes(": hello\n\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"m\"}\n\n"),
+            bytes("event: other\ndata: {\"method\":\"not this\"}\n\n"),
+            bytes(&format!(
+                "event: message\ndata: {{\"id\":{},\ndata: \"result\":{{}}}}\n\n",
+                request.id()
+            )),
+        ]),
+        _ => legacy(request),
+    })
+    .await;
+    setup.host.send(r#"{"id":"\u0061","method":"pretty"}"#).await;
+    setup.host.expect("{   \"id\" : \"a\",   \"result\": { \"n\": 1.0 } }").await;
+    setup.host.send(r#"{"id":2,"method":"stream"}"#).await;
+    setup.host.expect(r#"{"jsonrpc":"2.0","method":"m"}"#).await;
+    setup.host.expect(r#"{"id":2, "result":{}}"#).await;
+    setup.end().await;
+}
+
+/// What the host gets for one request that the server answers so.
+async fn told(answer: fn(&crate::server::Request) -> crate::server::Reply) -> serde_json::Value {
+    let mut setup =
+        Setup::new(
+            move |request| {
+                if request.rpc() == "x" { answer(request) } else { legacy(request) }
+            },
+        )
+        .await;
+    setup.handshake().await;
+    let answer = setup.ask("7", "x").await;
+    assert_eq!(answer["id"], 7, "{answer}");
+    assert_eq!(setup.asked("x").len(), 1, "posted once");
+    assert_eq!(setup.ask("8", "ping").await["result"], serde_json::json!({}), "and goes on");
+    setup.end().await;
+    answer
+}
+
+#[tokio::test]
+async fn a_request_that_is_refused_is_answered_with_the_reason() {
+    let page = [("content-type", "text/html")];
+    for (answer, status, expected) in [
+        (
+            (|_| reply("500 Internal Server Error", &[("content-type", "text/html")], "<p>\n</p>"))
+                as fn(&_) -> _,
+            500,
+            "HTTP 500 Internal Server Error",
+        ),
+        (|_| reply("502 Bad Gateway", &[], ""), 502, "HTTP 502 Bad Gateway"),
+        (
+            |_| reply("400 Bad Request", &[("content-type", "text/plain")], "no\nsession"),
+            400,
+            "HTTP 400 Bad Request: no session",
+        ),
+        (
+            |_| reply("200 OK", &[("content-type", "text/html")], "<login>"),
+            200,
+            "a body of \"text/html\"",
+        ),
+        (|_| reply("200 OK", &[], ""), 200, "no body"),
+        (|_| json(""), 200, "JSON that is no answer"),
+        (|_| json("null"), 200, "JSON that is no answer"),
+        (|_| json(r#"{"Output":null}"#), 200, "JSON that is no answer"),
+        (|_| json(r#"{"jsonrpc":"2.0","id":99,"result":{}}"#), 200, "JSON that is no answer"),
+        (|_| accepted(), 202, "HTTP 202 Accepted"),
+        (
+            |_| reply("429 Too Many Requests", &[("retry-after", "3600")], ""),
+            429,
+            "tried again after 3600",
+        ),
+        (
+            |_| reply("401 Unauthorized", &[("www-authenticate", "Bearer realm=\"x\"")], ""),
+            401,
+            "authorization is needed (Bearer realm=\"x\")",
+        ),
+    ] {
+        let told = told(answer).await;
+        let message = told["error"]["message"].as_str().unwrap();
+        assert!(message.contains(expected), "{told}");
+        assert!(!message.contains('<'), "no page: {told}");
+        assert_eq!(told["error"]["data"]["httpStatus"], status, "{told}");
+    }
+    let _ = page;
+}
+
+#[tokio::test]
+async fn an_error_of_the_servers_own_keeps_its_code() {
+    let told_as = told(|request| {
+        let body = format!(
+            r#"{{"jsonrpc":"2.0","id":{},"error":{{"code":-32055,"message":"own"}}}}"#,
+            request.id()
+        );
+        reply("500 Internal Server Error", &[("content-type", "application/json")], &body)
+    });
+    assert_eq!(told_as.await["error"]["code"], -32055);
+    // One that does not say which request it answers answers the one it came for.
+    for body in [r#"{"jsonrpc":"2.0","id":null,"error":{"code":5}}"#, r#"{"error":{"code":5}}"#] {
+        let answer = if body.contains("null") {
+            told(|_| json(r#"{"jsonrpc":"2.0","id":null,"error":{"code":5}}"#)).await
+        } else {
+            told(|_| {
+                reply(
+                    "400 Bad Request",
+                    &[("content-type", "application/json")],
+                    r#"{"error":{"code":5}}"#,
+                )
+            })
+            .await
+        };
+        assert_eq!(answer["error"]["code"], 5, "{body}");
+    }
+}
+
+#[tokio::test]
+async fn what_was_not_asked_for_is_not_unpacked() {
+    let answer = told(|request| {
+        let headers = [("content-type", "application/json"), ("content-encoding", "gzip")];
+        reply("200 OK", &headers, &result(request, "{}"))
+    })
+    .await;
+    assert!(answer["error"]["message"].as_str().unwrap().contains("gzip"), "{answer}");
+}
+
+#[tokio::test]
+async fn redirects_are_followed_within_the_origin_only() {
+    let mut setup = Setup::new(|request| match (request.path.as_str(), request.rpc().as_str()) {
+        ("/mcp", "x") => reply("307 Temporary Redirect", &[("location", "/mcp/?a")], ""),
+        ("/mcp/?a", "x") => reply("308 Permanent Redirect", &[("location", "/there")], ""),
+        ("/mcp", "away") => {
+            reply("307 Temporary Redirect", &[("location", "http://127.0.0.1:1/?key=secret")], "")
+        }
+        ("/mcp", "old") => reply("302 Found", &[("location", "/there")], ""),
+        (_, "loop") => reply("307 Temporary Redirect", &[("location", "/mcp")], ""),
+        _ => legacy(request),
+    })
+    .await;
+    setup.handshake().await;
+    assert_eq!(setup.ask("1", "x").await["result"], serde_json::json!({}));
+    let last = setup.asked("x").pop().unwrap();
+    assert_eq!((last.path.as_str(), last.header("mcp-session-id")), ("/there", Some("s1")));
+    assert_eq!(last.method, "POST");
+    for (method, place) in [("away", "http://127.0.0.1:1/"), ("old", "/there")] {
+        let answer = setup.ask("2", method).await;
+        let message = answer["error"]["message"].as_str().unwrap();
+        assert!(message.contains(place) && !message.contains("secret"), "{answer}");
+    }
+    assert!(setup.ask("3", "loop").await["error"].is_object());
+    assert!(setup.asked("loop").len() < 20);
+    setup.end().await;
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_there_is_an_error_for_each_request() {
+    let mut setup = Setup::with(legacy, |_| {
+        // Nobody listens on a port that was just given back.
+        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        hoist_transport::HttpServer::new(&format!("http://127.0.0.1:{port}/mcp?key=secret"))
+            .unwrap()
+    })
+    .await;
+    let answer = setup.ask("1", "initialize").await;
+    let message = answer["error"]["message"].as_str().unwrap();
+    assert!(message.contains("cannot be reached"), "{message}");
+    assert!(!message.contains("secret"));
+    setup.host.send(r#"{"method":"notifications/x"}"#).await;
+    assert!(setup.ask("2", "ping").await["error"].is_object());
+    setup.end().await;
+}
+
+#[tokio::test]
+async fn a_notification_is_never_answered() {
+    for answer in [
+        (|_: &_| reply("500 Internal Server Error", &[("content-type", "text/html")], "<p>"))
+            as fn(&crate::server::Request) -> _,
+        |_| reply("204 No Content", &[], ""),
+        |_| json("null"),
+        |_| vec![Step::Close],
+        |_| json(r#"{"error":{"code":1}}"#),
+    ] {
+        let mut setup = Setup::new(move |request| {
+            if request.rpc() == "notifications/x" { answer(request) } else { legacy(request) }
+        })
+        .await;
+        setup.handshake().await;
+        setup.host.send(r#"{"jsonrpc":"2.0","method":"notifications/x"}"#).await;
+        assert_eq!(setup.ask("1", "ping").await["id"], 1);
+        assert_eq!(setup.asked("notifications/x").len(), 1);
+        setup.end().await;
+    }
+}
+
+#[tokio::test]
+async fn an_answer_over_the_limit_is_an_error_for_its_request() {
+    let mut setup = Setup::with(
+        |request| match request.rpc().as_str() {
+            "long" => json(&result(request, &format!("\"{}\"", "x".repeat(2000)))),
+            _ => legacy(request),
+        },
+        |server| server.max_message_bytes(1000),
+    )
+    .await;
+    let answer = setup.ask("1", "long").await;
+    assert!(answer["error"]["message"].as_str().unwrap().contains("1000 bytes"), "{answer}");
+    setup.end().await;
+}

@@ -1,0 +1,9 @@
+//! `HttpServer` against a scripted server on loopback.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop where it is")]
+
+mod answers;
+mod order;
+mod server;
+mod sessions;
+mod streams;
