@@ -94,8 +94,8 @@ pub static MCP: Command = Command {
             arguments: "--record ~/.hoist/logs -- npx -y some-mcp-server",
         },
         Example {
-            about: "A server by URL, with credentials from the environment",
-            arguments: "--upstream https://a.example/mcp --upstream-header Authorization=AUTH",
+            about: "A server by URL, with a key from the environment",
+            arguments: "--upstream https://a.example/mcp --upstream-header X-Key=KEY",
         },
         Example {
             about: "Look at the messages of the built-in demo server",

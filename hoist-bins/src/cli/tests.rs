@@ -476,5 +476,6 @@ fn help_fits_the_terminal_and_shows_the_defaults() {
             );
         }
     }
-    assert!(help(&MCP, "hoist mcp").contains("\nUsage: hoist mcp [FLAGS] -- COMMAND...\n"));
+    let usage = "\nUsage: hoist mcp [FLAGS] {--upstream URL | -- COMMAND...}\n";
+    assert!(help(&MCP, "hoist mcp").contains(usage));
 }
