@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures::StreamExt as _;
@@ -35,8 +36,10 @@ pub(super) struct Driver {
     running: FuturesUnordered<BoxFuture<'static, u64>>,
     /// The exchanges that run, by number.
     exchanges: HashMap<u64, Exchange>,
-    /// The modern requests among them, which end when their streams are closed.
-    modern: HashMap<RequestId, u64>,
+    /// Which of them each request belongs to.
+    requests: HashMap<RequestId, u64>,
+    /// Whether the server is listened to for what it says on its own.
+    listens: bool,
     next: u64,
     /// The exchange that must be over before another begins.
     first: Option<First>,
@@ -46,6 +49,8 @@ pub(super) struct Driver {
 struct Exchange {
     kind: PostKind,
     ids: Vec<RequestId>,
+    is_modern: bool,
+    cancelled: Arc<AtomicBool>,
     abort: AbortHandle,
 }
 
@@ -67,7 +72,8 @@ impl Driver {
             urgent,
             running: FuturesUnordered::new(),
             exchanges: HashMap::new(),
-            modern: HashMap::new(),
+            requests: HashMap::new(),
+            listens: false,
             next: 0,
             first: None,
             waiting: VecDeque::new(),
@@ -109,7 +115,9 @@ impl Driver {
 
     fn awaits_answers(&self) -> bool {
         !self.waiting.is_empty()
-            || self.exchanges.values().any(|exchange| exchange.kind != PostKind::Listen)
+            || self.exchanges.values().any(|exchange| {
+                exchange.kind != PostKind::Listen && !exchange.cancelled.load(Ordering::Relaxed)
+            })
     }
 
     /// Takes a line of the host's.
@@ -125,13 +133,15 @@ impl Driver {
 
     fn begin(&mut self, post: Post) {
         if post.kind == PostKind::Cancelled
-            && let Some(exchange) = post.cancelled().and_then(|id| self.modern.remove(&id))
+            && let Some(number) = post.cancelled().and_then(|id| self.requests.remove(&id))
+            && let Some(exchange) = self.exchanges.get(&number)
         {
-            // In the modern era a request is cancelled by closing its stream.
-            if let Some(exchange) = self.exchanges.get(&exchange) {
+            exchange.cancelled.store(true, Ordering::Relaxed);
+            if exchange.is_modern {
+                // In the modern era a request is cancelled by closing its stream.
                 exchange.abort.abort();
+                return;
             }
-            return;
         }
         let number = self.next;
         self.next += 1;
@@ -141,18 +151,22 @@ impl Driver {
             let until = Some(Instant::now() + TAKEN);
             self.first = Some(First { exchange: number, until });
         }
-        if post.is_modern() {
-            self.modern.extend(post.ids.iter().map(|id| (id.clone(), number)));
-        }
+        self.requests.extend(post.ids.iter().map(|id| (id.clone(), number)));
         let (abort, registration) = AbortHandle::new_pair();
-        let kind = post.kind;
-        let ids = post.ids.clone();
-        self.exchanges.insert(number, Exchange { kind, ids, abort });
+        let cancelled = Arc::new(AtomicBool::new(false));
+        let begun = Exchange {
+            kind: post.kind,
+            ids: post.ids.clone(),
+            is_modern: post.is_modern(),
+            cancelled: Arc::clone(&cancelled),
+            abort,
+        };
+        self.exchanges.insert(number, begun);
         let shared = Arc::clone(&self.shared);
         let work = async move {
             let ends_handshake = post.kind == PostKind::Initialized;
             let handshake = ends_handshake.then(|| post.clone());
-            exchange(Arc::clone(&shared), post).await;
+            exchange(Arc::clone(&shared), post, cancelled).await;
             if let Some(post) = handshake {
                 shared.handshake_is_over(&post);
             }
@@ -164,12 +178,13 @@ impl Driver {
     fn over(&mut self, number: u64) {
         let Some(exchange) = self.exchanges.remove(&number) else { return };
         for id in &exchange.ids {
-            if self.modern.get(id) == Some(&number) {
-                self.modern.remove(id);
+            if self.requests.get(id) == Some(&number) {
+                self.requests.remove(id);
             }
         }
-        if exchange.kind == PostKind::Initialized {
+        if exchange.kind == PostKind::Initialized && !self.listens {
             // From now on the server may speak on its own.
+            self.listens = true;
             let stream = Arc::clone(&self.shared).standing_stream();
             self.running.push(stream.map(|()| u64::MAX).boxed());
         }

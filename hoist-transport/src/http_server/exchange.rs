@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
@@ -31,9 +32,14 @@ const MAX_FRUITLESS: u32 = 8;
 
 /// Posts a message and passes on what the server answers, until every request in it is answered:
 /// with an error of the proxy's own where the server does not.
-pub(super) async fn exchange(shared: Arc<Shared>, post: Post) {
-    let mut waiting = Waiting { ids: post.ids.clone().into() };
+///
+/// Once the host has cancelled it, it waits for no answer, and is told of none that is missing.
+pub(super) async fn exchange(shared: Arc<Shared>, post: Post, cancelled: Arc<AtomicBool>) {
+    let mut waiting = Waiting { ids: post.ids.clone().into(), cancelled };
     if let Err(refusal) = run(&shared, &post, &mut waiting).await {
+        if waiting.cancelled.load(Ordering::Relaxed) {
+            return;
+        }
         for id in waiting.ids {
             shared.to_host(refusal.answer(&id)).await;
         }
@@ -43,6 +49,7 @@ pub(super) async fn exchange(shared: Arc<Shared>, post: Post) {
 /// The requests of a post that are not answered.
 struct Waiting {
     ids: VecDeque<RequestId>,
+    cancelled: Arc<AtomicBool>,
 }
 
 impl Waiting {
@@ -183,7 +190,8 @@ async fn events(
     let mut fruitless = 0;
     while !waiting.is_over() {
         let lost = |what: &str| Err(Refusal::new(format!("{what}, so its outcome is not known")));
-        if post.is_modern() || stream.parser.last_id().is_none() || fruitless == MAX_FRUITLESS {
+        let may_resume = !post.is_modern() && !waiting.cancelled.load(Ordering::Relaxed);
+        if !may_resume || stream.parser.last_id().is_none() || fruitless == MAX_FRUITLESS {
             return lost(&why);
         }
         stream.pause(fruitless).await;
@@ -301,7 +309,7 @@ impl Stream {
 
     /// Passes on what a stream brings that answers no post.
     pub(super) async fn pump_standing(&mut self, shared: &Arc<Shared>, body: Incoming) {
-        let mut nobody = Waiting { ids: VecDeque::new() };
+        let mut nobody = Waiting { ids: VecDeque::new(), cancelled: Arc::default() };
         let _ = self.pump(shared, None, body, &mut nobody).await;
     }
 }

@@ -8,9 +8,11 @@ use hoist_proxy_core::{Closing, Frame, Framing, Line, Part, ReadLines, WriteLine
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::PollSender;
 
+use super::shared::Waiting;
+
 /// What the server says.
 pub(super) struct HttpReader {
-    pub(super) frames: mpsc::Receiver<Frame>,
+    pub(super) frames: mpsc::Receiver<Waiting>,
 }
 
 impl ReadLines for HttpReader {
@@ -20,7 +22,7 @@ impl ReadLines for HttpReader {
         _framing: Framing,
     ) -> Poll<Option<io::Result<Frame>>> {
         // What is over the limit was not let in.
-        self.frames.poll_recv(cx).map(|frame| frame.map(Ok))
+        self.frames.poll_recv(cx).map(|waiting| waiting.map(|waiting| Ok(waiting.frame)))
     }
 }
 

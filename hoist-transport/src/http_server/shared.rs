@@ -10,7 +10,7 @@ use hoist_proxy_core::{Aside, Frame, Line, Message, RawJson, names};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use tokio::time::{Instant, timeout};
 
 use super::client::{HttpClient, SendError};
@@ -34,6 +34,16 @@ const RESTART_TIMEOUT: Duration = Duration::from_secs(60);
 /// So many pages of tools are read at most.
 const MAX_PAGES: usize = 100;
 
+/// What waits for the host takes up this much memory at most: 64 MiB.
+const ROOM_UNITS: usize = (64 << 20) / UNIT;
+const UNIT: usize = 4 << 10;
+
+/// A frame that waits for the host, and the room it takes up.
+pub(super) struct Waiting {
+    pub(super) frame: Frame,
+    _room: OwnedSemaphorePermit,
+}
+
 pub(super) struct Shared {
     pub(super) client: HttpClient,
     pub(super) max_message_bytes: usize,
@@ -41,7 +51,11 @@ pub(super) struct Shared {
     session: Mutex<Session>,
     restarting: tokio::sync::Mutex<()>,
     param_headers: Mutex<ParamHeaders>,
-    frames: mpsc::Sender<Frame>,
+    frames: mpsc::Sender<Waiting>,
+    /// Room for what waits for the host, in units of [`UNIT`].
+    room: Arc<Semaphore>,
+    /// Which session the host may hear the server in.
+    ready: watch::Sender<u64>,
     /// How many requests of its own the proxy has made.
     own_requests: AtomicU64,
     /// When the server last said anything.
@@ -66,7 +80,7 @@ impl Shared {
         client: HttpClient,
         max_message_bytes: usize,
         restart: bool,
-        frames: mpsc::Sender<Frame>,
+        frames: mpsc::Sender<Waiting>,
     ) -> Self {
         Self {
             client,
@@ -76,6 +90,8 @@ impl Shared {
             restarting: tokio::sync::Mutex::default(),
             param_headers: Mutex::default(),
             frames,
+            room: Arc::new(Semaphore::new(ROOM_UNITS)),
+            ready: watch::Sender::new(0),
             own_requests: AtomicU64::new(0),
             heard: watch::Sender::new(Instant::now()),
         }
@@ -99,12 +115,23 @@ impl Shared {
     /// nobody does.
     pub(super) async fn to_host(&self, line: Line) {
         self.heard.send_replace(Instant::now());
-        let _ = self.frames.send(Frame::Line(line)).await;
+        let len_bytes = line.wire().len();
+        self.wait_for_host(Frame::Line(line), len_bytes).await;
     }
 
     /// Shows the log a line of the proxy's own conversation with the server.
     async fn aside(&self, aside: Aside) {
-        let _ = self.frames.send(Frame::Aside(aside)).await;
+        let (Aside::Said(line) | Aside::Heard(line)) = &aside else { return };
+        let len_bytes = line.wire().len();
+        self.wait_for_host(Frame::Aside(aside), len_bytes).await;
+    }
+
+    async fn wait_for_host(&self, frame: Frame, len_bytes: usize) {
+        // A message larger than all of the room has to be alone in it.
+        let units = (len_bytes / UNIT + 1).min(ROOM_UNITS);
+        let units = u32::try_from(units).unwrap_or(u32::MAX);
+        let Ok(room) = Arc::clone(&self.room).acquire_many_owned(units).await else { return };
+        let _ = self.frames.send(Waiting { frame, _room: room }).await;
     }
 
     /// Passes on a line that came in answer to a post.
@@ -163,7 +190,9 @@ impl Shared {
 
     /// The host is done with the handshake, by this post.
     pub(super) fn handshake_is_over(&self, post: &Post) {
-        self.session().initialized = Some(post.clone());
+        let mut session = self.session();
+        session.initialized = Some(post.clone());
+        self.ready.send_replace(session.generation);
     }
 
     /// The headers of a post, and of which session they are.
@@ -189,11 +218,6 @@ impl Shared {
         let mut headers = get_headers(last_id.as_ref());
         self.session().add_to(&mut headers);
         self.client.send(&Method::GET, &headers, &Bytes::new()).await
-    }
-
-    /// Which session is on.
-    pub(super) fn generation(&self) -> u64 {
-        self.session().generation
     }
 
     /// Ends the session, where there is one. Any answer is fine.
@@ -343,17 +367,37 @@ impl Shared {
         }
     }
 
-    /// Carries what the server says on its own, for as long as the session of now lasts.
+    /// Carries what the server says on its own, in each session whose handshake is over.
     pub(super) async fn standing_stream(self: Arc<Self>) {
-        let generation = self.generation();
+        let mut ready = self.ready.subscribe();
+        loop {
+            let generation = *ready.borrow_and_update();
+            let stream = async {
+                if generation > 0 {
+                    self.stream_of(generation).await;
+                }
+                std::future::pending::<()>().await;
+            };
+            // A new session ends the stream of the old one.
+            tokio::select! {
+                () = stream => {}
+                changed = ready.changed() => if changed.is_err() {
+                    return;
+                },
+            }
+        }
+    }
+
+    /// The stream of this session, opened again whenever it breaks off.
+    async fn stream_of(self: &Arc<Self>, generation: u64) {
         let mut stream = Stream::new(self.max_message_bytes);
         let mut fruitless = 0;
-        while self.generation() == generation {
+        while self.session().generation == generation {
             let before = stream.events;
             match self.get(stream.parser.last_id().cloned()).await {
                 Ok(response) if response.status() == StatusCode::OK => {
                     stream.parser.resume();
-                    stream.pump_standing(&self, response.into_body()).await;
+                    stream.pump_standing(self, response.into_body()).await;
                 }
                 // It has no such stream, or the session is over.
                 Ok(response) if !response.status().is_server_error() => return,

@@ -149,3 +149,27 @@ async fn arguments_that_a_tool_wants_in_headers_are_put_there() {
     assert_eq!(setup.asked("tools/call").len(), 4);
     setup.end().await;
 }
+
+#[tokio::test]
+async fn a_legacy_request_that_was_cancelled_is_waited_for_no_longer() {
+    let mut setup = Setup::new(|request| match request.rpc().as_str() {
+        "slow" => vec![Step::Wait(1)],
+        "ends" => crate::server::events([Step::Wait(2)]),
+        _ => legacy(request),
+    })
+    .await;
+    setup.handshake().await;
+    setup.host.send(r#"{"id":1,"method":"slow"}"#).await;
+    setup.host.send(r#"{"id":2,"method":"ends"}"#).await;
+    for id in [1, 2] {
+        let cancel =
+            format!(r#"{{"method":"notifications/cancelled","params":{{"requestId":{id}}}}}"#);
+        setup.host.send(&cancel).await;
+    }
+    assert_eq!(setup.ask("3", "ping").await["id"], 3);
+    // A stream that ends without the answer is no error then.
+    setup.go(2);
+    assert_eq!(setup.ask("4", "ping").await["id"], 4);
+    let asked = setup.end().await;
+    assert_eq!(asked.iter().filter(|r| r.rpc() == "notifications/cancelled").count(), 2);
+}

@@ -125,3 +125,24 @@ async fn the_end_waits_for_answers_and_any_answer_to_it_will_do() {
         assert_eq!(asked.iter().filter(|request| request.method == "DELETE").count(), 1);
     }
 }
+
+#[tokio::test]
+async fn a_new_session_has_a_stream_of_its_own() {
+    let forgetful = forgetful(0);
+    let mut setup = Setup::new(move |request| match request.rpc().as_str() {
+        "GET" => {
+            let session = request.header("mcp-session-id").unwrap_or_default();
+            let event = format!("data: {{\"method\":\"{session}\"}}\n\n");
+            crate::server::events([crate::server::bytes(&event), Step::Wait(1)])
+        }
+        _ => forgetful(request),
+    })
+    .await;
+    setup.handshake().await;
+    setup.host.expect(r#"{"method":"s1"}"#).await;
+    setup.host.send(r#"{"id":1,"method":"count"}"#).await;
+    let mut said = [setup.host.receive().await, setup.host.receive().await];
+    said.sort_unstable();
+    assert!(said[0].contains("\"error\"") && said[1] == r#"{"method":"s2"}"#, "{said:?}");
+    setup.end().await;
+}
