@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use hoist_proxy_core::{Line, RawJson, RequestId};
-use http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE};
+use http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
 use http::response::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
 use http_body_util::BodyExt as _;
@@ -76,9 +76,9 @@ async fn run(shared: &Arc<Shared>, post: &Post, waiting: &mut Waiting) -> Result
             response.status() == StatusCode::NOT_FOUND && headers.contains_key(SESSION_ID);
         if may_ask_for_tools && response.status() == StatusCode::BAD_REQUEST {
             let (parts, body) = response.into_parts();
-            let text = one_line(collect(shared, body).await?);
-            if !says_headers_are_wrong(&text) {
-                return json(shared, post, &parts, text, waiting).await;
+            let line = one_line(collect(shared, &parts, body).await?);
+            if !says_headers_are_wrong(&line) {
+                return json(shared, post, &parts, line, waiting).await;
             }
             // What its tools want in headers has changed; refused for that, it was not run.
             may_ask_for_tools = false;
@@ -96,8 +96,8 @@ async fn run(shared: &Arc<Shared>, post: &Post, waiting: &mut Waiting) -> Result
 }
 
 /// Whether an answer says that headers and body do not fit: MCP's error -32020.
-fn says_headers_are_wrong(text: &Bytes) -> bool {
-    let error = RawJson::parse(text.clone()).ok().and_then(|answer| answer.get("error"));
+fn says_headers_are_wrong(line: &Line) -> bool {
+    let error = RawJson::parse(line.body_bytes()).ok().and_then(|answer| answer.get("error"));
     error.and_then(|error| error.get("code")).is_some_and(|code| code.as_str() == "-32020")
 }
 
@@ -125,17 +125,17 @@ async fn answered(
         // To a notification or an answer, whatever the server says is nothing to the host; but a
         // stream may carry messages.
         if !(status.is_success() && kind == Media::Events) {
-            let _ = collect(shared, body).await;
+            let _ = collect(shared, &parts, body).await;
             return Ok(());
         }
     }
     match kind {
         Media::Events if status.is_success() => events(shared, post, body, waiting).await,
         Media::Json => {
-            let text = one_line(collect(shared, body).await?);
-            json(shared, post, &parts, text, waiting).await
+            let line = one_line(collect(shared, &parts, body).await?);
+            json(shared, post, &parts, line, waiting).await
         }
-        _ => Err(refused(&parts, &collect(shared, body).await?)),
+        _ => Err(refused(&parts, &collect(shared, &parts, body).await?)),
     }
 }
 
@@ -144,14 +144,14 @@ async fn json(
     shared: &Arc<Shared>,
     post: &Post,
     parts: &Parts,
-    text: Bytes,
+    line: Line,
     waiting: &mut Waiting,
 ) -> Result<(), Refusal> {
     let status = parts.status;
-    match about(&text) {
+    match about(&line.body_bytes()) {
         About::Answers(ids) if waiting.ids.iter().any(|id| ids.contains(id)) => {
             waiting.answered(&ids);
-            shared.answer(post, text).await;
+            shared.answer(post, line).await;
         }
         About::NamelessError(error) if waiting.ids.len() == 1 => {
             let id = waiting.ids.pop_front().expect("there is one");
@@ -159,7 +159,7 @@ async fn json(
         }
         About::Ambiguous if waiting.ids.len() == 1 => {
             waiting.ids.clear();
-            shared.answer(post, text).await;
+            shared.answer(post, line).await;
         }
         _ if status.is_success() => {
             return Err(Refusal {
@@ -169,7 +169,7 @@ async fn json(
                 ))
             });
         }
-        _ => return Err(refused(parts, &text)),
+        _ => return Err(refused(parts, line.body())),
     }
     if waiting.is_over() {
         Ok(())
@@ -281,13 +281,13 @@ impl Stream {
                 tracing::warn!("the server sent a message over the limit, which is dropped");
                 continue;
             };
-            let text = one_line(data);
-            match about(&text) {
+            let line = one_line(data);
+            match about(&line.body_bytes()) {
                 About::Answers(ids) => {
                     waiting.answered(&ids);
                     match post {
-                        Some(post) => shared.answer(post, text).await,
-                        None => shared.to_host(Line::from_body(&text)).await,
+                        Some(post) => shared.answer(post, line).await,
+                        None => shared.to_host(line).await,
                     }
                 }
                 About::NamelessError(error) if waiting.ids.len() == 1 => {
@@ -298,7 +298,7 @@ impl Stream {
                     if waiting.ids.len() == 1 {
                         waiting.ids.clear();
                     }
-                    shared.to_host(Line::from_body(&text)).await;
+                    shared.to_host(line).await;
                 }
                 About::Junk => {
                     tracing::warn!("the server sent an event that is no JSON-RPC; it is dropped");
@@ -315,8 +315,11 @@ impl Stream {
 }
 
 /// The whole body of an answer.
-pub(super) async fn collect(shared: &Shared, mut body: Incoming) -> Result<Bytes, Refusal> {
-    let mut all = BytesMut::new();
+async fn collect(shared: &Shared, parts: &Parts, mut body: Incoming) -> Result<Bytes, Refusal> {
+    // Room for the line's end too, so that it need not be copied once more.
+    let said = header_text(&parts.headers, &CONTENT_LENGTH).and_then(|length| length.parse().ok());
+    let room = said.unwrap_or(0_usize).min(shared.max_message_bytes);
+    let mut all = BytesMut::with_capacity(room + 1);
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|error| {
             Refusal::new(format!(

@@ -1,21 +1,25 @@
-//! A JSON text as one line.
+//! A JSON text as a line.
 
-use bytes::Bytes;
+use bytes::{Buf as _, Bytes, BytesMut};
+use hoist_proxy_core::Line;
 
-/// The same JSON without line ends, which in JSON can only be white space. Every other byte stays.
-pub(super) fn one_line(text: Bytes) -> Bytes {
-    let trimmed = text.trim_ascii();
-    let text = if trimmed.len() == text.len() { text } else { text.slice_ref(trimmed) };
-    if memchr::memchr2(b'\n', b'\r', &text).is_none() {
-        return text;
-    }
-    let mut bytes = Vec::from(text);
-    for byte in &mut bytes {
-        if matches!(byte, b'\n' | b'\r') {
-            *byte = b' ';
+/// The same JSON as one line: line ends in it, which can only be white space there, become spaces,
+/// and white space around it goes. Every other byte stays. Text that nobody shares, and that has
+/// room for one byte more, is not copied: messages may be long.
+pub(super) fn one_line(text: Bytes) -> Line {
+    let mut bytes = text.try_into_mut().unwrap_or_else(|shared| BytesMut::from(&shared[..]));
+    let start = bytes.len() - bytes.trim_ascii_start().len();
+    bytes.advance(start);
+    bytes.truncate(bytes.trim_ascii_end().len());
+    if memchr::memchr2(b'\n', b'\r', &bytes).is_some() {
+        for byte in &mut bytes[..] {
+            if matches!(byte, b'\n' | b'\r') {
+                *byte = b' ';
+            }
         }
     }
-    bytes.into()
+    bytes.extend_from_slice(b"\n");
+    Line::from_wire(bytes.freeze())
 }
 
 #[cfg(test)]
@@ -25,12 +29,23 @@ mod tests {
     #[test]
     fn line_ends_become_spaces() {
         for (text, expected) in [
-            ("{\"a\":1}", "{\"a\":1}"),
-            (" \n{\r\n \"a\": [\n1\r]\n}\n\n", "{   \"a\": [ 1 ] }"),
-            ("\"\\n\u{2028}\u{85}\"", "\"\\n\u{2028}\u{85}\""),
-            ("\n", ""),
+            ("{\"a\":1}", "{\"a\":1}\n"),
+            (" \n{\r\n \"a\": [\n1\r]\n}\n\n", "{   \"a\": [ 1 ] }\n"),
+            ("\"\\n\u{2028}\u{85}\"", "\"\\n\u{2028}\u{85}\"\n"),
+            ("\n", "\n"),
         ] {
-            assert_eq!(one_line(Bytes::from(text)), expected);
+            // Shared memory and memory of its own.
+            assert_eq!(one_line(Bytes::from_static(text.as_bytes())).wire(), expected);
+            let own = BytesMut::from(text.as_bytes()).freeze();
+            assert_eq!(one_line(own).wire(), expected);
         }
+    }
+
+    #[test]
+    fn what_nobody_shares_is_not_copied() {
+        let mut text = BytesMut::with_capacity(100);
+        text.extend_from_slice(b"{\"a\":\n1}");
+        let place = text.as_ptr();
+        assert_eq!(one_line(text.freeze()).wire().as_ptr(), place);
     }
 }

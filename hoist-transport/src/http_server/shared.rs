@@ -135,8 +135,7 @@ impl Shared {
     }
 
     /// Passes on a line that came in answer to a post.
-    pub(super) async fn answer(&self, post: &Post, text: Bytes) {
-        let line = Line::from_body(&text);
+    pub(super) async fn answer(&self, post: &Post, line: Line) {
         if post.kind == PostKind::Initialize {
             self.agreed(&line, post);
         }
@@ -323,18 +322,21 @@ impl Shared {
             }
             for event in found {
                 let Event::Message(data) = event else { continue };
-                let text = one_line(data);
-                if is_ours(&text) {
-                    return Ok(Line::from_body(&text));
+                let line = one_line(data);
+                if is_ours(&line.body_bytes()) {
+                    return Ok(line);
                 }
-                if about(&text) != About::Junk {
-                    self.to_host(Line::from_body(&text)).await;
+                if about(&line.body_bytes()) != About::Junk {
+                    self.to_host(line).await;
                 }
             }
             if is_last {
-                let text = one_line(whole.into());
-                let line = Line::from_body(&text);
-                return if is_ours(&text) { Ok(line) } else { Err("no answer".to_owned()) };
+                let line = one_line(whole.into());
+                return if is_ours(&line.body_bytes()) {
+                    Ok(line)
+                } else {
+                    Err("no answer".to_owned())
+                };
             }
         }
     }

@@ -157,6 +157,9 @@ impl Parser {
         }
         if separator == 1 {
             self.data.extend_from_slice(b"\n");
+        } else {
+            // Room for the end of a line too: most events are one.
+            self.data.reserve(value.len() + 1);
         }
         self.data.extend_from_slice(value);
     }
