@@ -215,6 +215,19 @@ async fn events(
     Ok(())
 }
 
+/// How long to wait before a stream is opened again: as long as the server asked for, and longer
+/// each time that brought nothing, up to a minute.
+fn pause(retry_ms: Option<u64>, fruitless: u32) -> Duration {
+    let growing = Duration::from_millis(100) * 2_u32.saturating_pow(fruitless.min(10));
+    let asked = retry_ms.map(Duration::from_millis);
+    let pause = match asked {
+        None => growing,
+        Some(asked) if fruitless == 0 => asked,
+        Some(asked) => asked.max(growing),
+    };
+    pause.min(Duration::from_secs(60))
+}
+
 /// An event stream, over as many connections as it takes.
 pub(super) struct Stream {
     pub(super) parser: Parser,
@@ -227,14 +240,9 @@ impl Stream {
         Self { parser: Parser::new(max_message_bytes), events: 0 }
     }
 
-    /// Waits before the stream is opened again: as long as the server asked for, else longer each
-    /// time that brings nothing.
+    /// Waits before the stream is opened again.
     pub(super) async fn pause(&self, fruitless: u32) {
-        let growing = Duration::from_millis(100) * 2_u32.saturating_pow(fruitless.min(10));
-        let asked = self.parser.retry_ms().map(Duration::from_millis);
-        let pause =
-            asked.map_or(growing, |asked| if fruitless == 0 { asked } else { asked.max(growing) });
-        sleep_until(Instant::now() + pause.min(Duration::from_secs(60))).await;
+        sleep_until(Instant::now() + pause(self.parser.retry_ms(), fruitless)).await;
     }
 
     /// Passes on what one connection brings, until it ends; why it did.
@@ -350,4 +358,21 @@ pub(super) fn get_headers(last_id: Option<&Bytes>) -> HeaderMap {
         headers.insert(LAST_EVENT_ID, id);
     }
     headers
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn streams_that_bring_nothing_are_asked_for_less_and_less_often() {
+        let pauses = |retry_ms| -> Vec<u128> {
+            (0..12).map(|fruitless| pause(retry_ms, fruitless).as_millis()).collect()
+        };
+        let growing = [100, 200, 400, 800, 1600, 3200, 6400, 12800, 25600, 51200, 60000, 60000];
+        assert_eq!(pauses(None), growing);
+        assert_eq!(pauses(Some(1000))[..6], [1000, 1000, 1000, 1000, 1600, 3200]);
+        assert_eq!(pauses(Some(0))[..3], [0, 200, 400]);
+        assert_eq!(pauses(Some(u64::MAX))[0], 60000);
+    }
 }

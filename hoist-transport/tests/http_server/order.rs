@@ -173,3 +173,12 @@ async fn a_legacy_request_that_was_cancelled_is_waited_for_no_longer() {
     let asked = setup.end().await;
     assert_eq!(asked.iter().filter(|r| r.rpc() == "notifications/cancelled").count(), 2);
 }
+
+#[tokio::test]
+async fn the_url_is_used_as_it_was_given() {
+    let mut setup = Setup::with_path("/a//mcp/?k=v%20x", legacy).await;
+    setup.handshake().await;
+    setup.ask("1", "ping").await;
+    let asked = setup.end().await;
+    assert!(asked.iter().all(|request| request.path == "/a//mcp/?k=v%20x"), "{asked:?}");
+}

@@ -127,8 +127,24 @@ impl Setup {
         handler: impl Fn(&Request) -> Reply + Send + Sync + 'static,
         set_up: impl FnOnce(HttpServer) -> HttpServer,
     ) -> Self {
+        Self::at("/mcp", handler, set_up).await
+    }
+
+    /// As [`new`](Self::new), with another path and query.
+    pub(crate) async fn with_path(
+        path: &str,
+        handler: impl Fn(&Request) -> Reply + Send + Sync + 'static,
+    ) -> Self {
+        Self::at(path, handler, |server| server).await
+    }
+
+    async fn at(
+        path: &str,
+        handler: impl Fn(&Request) -> Reply + Send + Sync + 'static,
+        set_up: impl FnOnce(HttpServer) -> HttpServer,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+        let url = format!("http://{}{path}", listener.local_addr().unwrap());
         let requests = Arc::new(Mutex::new(Vec::new()));
         let (count, seen) = watch::channel(0);
         let (go, goes) = watch::channel(0);

@@ -162,3 +162,38 @@ async fn the_servers_requests_are_answered_by_the_host() {
     setup.host.expect(r#"{"jsonrpc":"2.0","id":7,"result":{}}"#).await;
     setup.end().await;
 }
+
+#[tokio::test]
+async fn a_failing_stream_of_the_sessions_own_does_not_hurt_calls() {
+    for answer in [
+        (|_| vec![Step::Close]) as fn(&Request) -> crate::server::Reply,
+        |_| reply("500 Internal Server Error", &[], ""),
+        |_| events([]),
+        |_| events([bytes("data: {\"method\":\"ping\"")]),
+    ] {
+        let mut setup = Setup::new(move |request| match request.rpc().as_str() {
+            "GET" => answer(request),
+            _ => legacy(request),
+        })
+        .await;
+        setup.handshake().await;
+        for id in 1..10 {
+            assert_eq!(setup.ask(&id.to_string(), "ping").await["id"], id);
+        }
+        setup.end().await;
+    }
+}
+
+#[tokio::test]
+async fn json_that_is_called_a_stream_is_an_error_and_no_empty_result() {
+    let mut setup = Setup::new(|request| match request.rpc().as_str() {
+        "x" => {
+            let body = result(request, "{}");
+            reply("200 OK", &[("content-type", "text/event-stream")], &body)
+        }
+        _ => legacy(request),
+    })
+    .await;
+    assert!(setup.ask("7", "x").await["error"].is_object());
+    setup.end().await;
+}
