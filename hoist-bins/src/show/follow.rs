@@ -144,11 +144,17 @@ impl<'a> Following<'a> {
             Some(before) if before.len_bytes > now.len_bytes => self.begin_anew("was cut short"),
             _ => {}
         }
+        // What is not whole yet is looked at again, whatever the file is like by then.
+        let again = Seen { modified: None, ..now };
+        if !self.has_first_line() {
+            self.seen = Some(again);
+            return Ok(Ok(()));
+        }
         let session = match read(self.path) {
             Ok(session) => session,
-            Err(error) if self.is_unfinished(&error) => {
-                // The rest may have come since it was looked at: it is read again in any case.
-                self.seen = Some(Seen { modified: None, ..now });
+            // It was written to, or replaced, while it was read.
+            Err(_) if fs::metadata(self.path).map_or(true, |then| Seen::of(&then) != now) => {
+                self.seen = Some(again);
                 return Ok(Ok(()));
             }
             Err(error) => return Ok(Err(error)),
@@ -172,16 +178,14 @@ impl<'a> Following<'a> {
         self.problems_said = 0;
     }
 
-    /// Whether the file has no whole first line yet.
-    fn is_unfinished(&self, error: &LogError) -> bool {
-        if !matches!(error, LogError::Empty { .. } | LogError::NotALog { .. }) {
-            return matches!(error, LogError::Io { source, .. } if source.kind() == io::ErrorKind::NotFound);
-        }
+    /// Whether the file's first line is whole, or longer than any header; true where that cannot be
+    /// told, since reading says why.
+    fn has_first_line(&self) -> bool {
         let mut first = Vec::new();
         let read = File::open(self.path).and_then(|file| {
             BufReader::new(file).take(HEADER_MAX_BYTES).read_until(b'\n', &mut first)
         });
-        read.is_ok() && !first.ends_with(b"\n") && (first.len() as u64) < HEADER_MAX_BYTES
+        read.is_err() || first.ends_with(b"\n") || first.len() as u64 == HEADER_MAX_BYTES
     }
 
     fn say_new_problems(&mut self, session: &Session) {
@@ -225,4 +229,58 @@ fn nobody_reads() -> bool {
 #[cfg(not(unix))]
 fn nobody_reads() -> bool {
     false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CALL: &str = r#"{"t_ms":1,"from":"client","message":{"id":1,"method":"tools/call","params":{"name":"a"}}}"#;
+
+    fn look(following: &mut Following<'_>) -> String {
+        let mut out = Vec::new();
+        following.look(&mut out).unwrap().unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn a_first_line_that_is_not_whole_yet_is_waited_for() {
+        let dir = tempfile::TempDir::new().unwrap();
+        let path = dir.path().join("a.jsonl");
+        let header = Header::new("s", 0).to_line();
+        let mut following = Following::new(&path, Some(80), "hoist show");
+        for bytes in [0, 1, header.len() - 1] {
+            fs::write(&path, &header[..bytes]).unwrap();
+            assert_eq!(look(&mut following), "", "{bytes}");
+            assert_eq!(look(&mut following), "", "{bytes}");
+        }
+        fs::write(&path, &header).unwrap();
+        let shown = look(&mut following);
+        assert_eq!(shown, "session  s\nstarted  1970-01-01 00:00:00.000 UTC\n\n");
+        assert_eq!(look(&mut following), "");
+        fs::write(&path, "junk\n").unwrap();
+        assert!(following.look(&mut Vec::new()).unwrap().is_err());
+    }
+
+    #[test]
+    fn a_log_that_was_written_anew_is_shown_from_its_start() {
+        let dir = tempfile::TempDir::new().unwrap();
+        let path = dir.path().join("a.jsonl");
+        let mut following = Following::new(&path, Some(80), "hoist show");
+        let log = |session: &str, calls: usize| {
+            Header::new(session, 0).to_line() + &format!("{CALL}\n").repeat(calls)
+        };
+        fs::write(&path, log("a", 1)).unwrap();
+        assert!(look(&mut following).ends_with("    0.001 s  #1 a {}\n"));
+        // The same file, and longer, so that only what it holds tells.
+        fs::write(&path, log("b", 2)).unwrap();
+        let shown = look(&mut following);
+        assert!(shown.starts_with("session  b\n"), "{shown}");
+        assert!(shown.contains("    0.001 s  #1 a {}\n"), "{shown}");
+        fs::remove_file(&path).unwrap();
+        assert_eq!(look(&mut following), "");
+        fs::write(&path, log("b", 3)).unwrap();
+        let shown = look(&mut following);
+        assert!(shown.contains("#1#3 a {}\n"), "{shown}");
+    }
 }

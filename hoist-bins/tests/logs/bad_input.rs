@@ -41,7 +41,11 @@ fn what_is_no_log_is_said_and_nothing_is_shown() {
         }
         let checked = dir.hoist(["validate", &file]);
         assert_eq!((checked.code, checked.stderr.as_str()), (Some(1), ""), "{checked:?}");
-        assert!(checked.stdout.starts_with(&file), "{checked:?}");
+        let place = said.split(": ").next().unwrap_or_default().replace(" is empty", "");
+        assert!(checked.stdout.starts_with(&place), "{checked:?}");
+        // The place stands in front, and only there.
+        let named = checked.stdout.matches(&format!("{file}:")).count();
+        assert!(named <= 1, "{checked:?}");
         assert!(checked.stdout.ends_with("\n1 log, 1 problem, 0 notes\n"), "{checked:?}");
     }
     // Among good ones, they are said and passed over.

@@ -41,7 +41,7 @@ fn several_logs_are_a_table() {
     dir.write("logs/a.jsonl", header("20260923T212000.123Z-1") + &opening());
     dir.write(
         "logs/deep/er/c.jsonl",
-        header("probe") + &entry(3, "client", r#"{"id":1,"method":"server/discover"}"#),
+        header("probe") + &entry(60_000, "client", r#"{"id":1,"method":"server/discover"}"#),
     );
     dir.write("logs/b.flow.jsonl", "no log");
     dir.write("logs/b.confirm.jsonl", "no log");
@@ -51,7 +51,7 @@ fn several_logs_are_a_table() {
 session                      server         host         agent        calls  errors  turns  duration
 20260923T212000.123Z-1       orders         claude-code  model-1          0       0      0      2 ms
 20260923T212000.123Z-4242    orders         claude-code  model-1          3       1      2    1m 11s
-probe                        orders         -            model-1      probe       0      0      3 ms
+probe                        orders         -            model-1      probe       0      0    1m 00s
 
 2 sessions: 3 calls, 1 error, 2 turns, 1m 11s; 1 probe not counted
 ";
