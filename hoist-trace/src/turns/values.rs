@@ -125,6 +125,14 @@ impl<P: Copy> FirstSeen<P> {
     ///
     /// A value appears where no letter, digit or underscore continues it.
     pub(crate) fn read(&mut self, text: &str, place: P) {
+        // Results are often JSON in a text, in which other characters than ASCII's stand escaped.
+        if memchr::memmem::find(text.as_bytes(), b"\\u").is_some() {
+            self.search(&unescaped(text), place);
+        }
+        self.search(text, place);
+    }
+
+    fn search(&mut self, text: &str, place: P) {
         if self.left == 0 {
             return;
         }
@@ -144,6 +152,31 @@ impl<P: Copy> FirstSeen<P> {
     pub(crate) fn first(&self, value: &str) -> Option<P> {
         self.values[*self.numbers.get(value)?]
     }
+}
+
+/// The text with each `\\uXXXX` as the character it stands for.
+fn unescaped(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut parts = text.split("\\u");
+    plain.push_str(parts.next().unwrap_or_default());
+    let mut units = Vec::new();
+    for part in parts {
+        let unit = part.get(..4).and_then(|digits| u16::from_str_radix(digits, 16).ok());
+        let rest = match unit {
+            Some(unit) => {
+                units.push(unit);
+                &part[4..]
+            }
+            None => part,
+        };
+        // Two of them may be one character.
+        if !rest.is_empty() || unit.is_none() {
+            plain.extend(char::decode_utf16(units.drain(..)).map(|c| c.unwrap_or('\u{fffd}')));
+            plain.push_str(rest);
+        }
+    }
+    plain.extend(char::decode_utf16(units).map(|c| c.unwrap_or('\u{fffd}')));
+    plain
 }
 
 fn is_bounded(text: &str, start: usize, end: usize) -> bool {
@@ -193,5 +226,13 @@ mod tests {
         assert_eq!(seen.first("café"), Some(4));
         assert_eq!(seen.first("another"), None);
         assert!(FirstSeen::<u8>::new([]).is_none());
+    }
+
+    #[test]
+    fn escaped_characters_are_those_characters() {
+        assert_eq!(unescaped(r"caf\u00e9 \ud83d\ude00! \ud83d \u12 \"), "café 😀! \u{fffd} 12 \\");
+        let mut seen = FirstSeen::new(["José", "b😀c"].map(str::to_owned)).unwrap();
+        seen.read(r#"{"name":"Jos\u00e9","x":"b\ud83d\ude00c"}"#, 1);
+        assert_eq!((seen.first("José"), seen.first("b😀c")), (Some(1), Some(1)));
     }
 }
