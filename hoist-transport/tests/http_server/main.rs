@@ -4,6 +4,8 @@
 
 mod answers;
 mod order;
+mod proxies;
 mod server;
 mod sessions;
 mod streams;
+mod tls;

@@ -1,16 +1,18 @@
 //! An HTTP server that says exactly what a test tells it to, byte for byte.
 
 use std::collections::HashMap;
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
 use hoist_proxy_core::testkit::{self, Peer};
 use hoist_proxy_core::{Proxy, Report};
 use hoist_transport::HttpServer;
 use serde_json::Value;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
+use tokio_rustls::TlsAcceptor;
 
 /// A request as it came.
 #[derive(Debug, Clone, Default)]
@@ -143,8 +145,19 @@ impl Setup {
         handler: impl Fn(&Request) -> Reply + Send + Sync + 'static,
         set_up: impl FnOnce(HttpServer) -> HttpServer,
     ) -> Self {
+        let here = |address| format!("http://{address}{path}");
+        Self::behind(None, here, handler, set_up).await
+    }
+
+    /// A server behind TLS, or not, at the URL that is made of its address.
+    pub(crate) async fn behind(
+        tls: Option<TlsAcceptor>,
+        url: impl FnOnce(SocketAddr) -> String,
+        handler: impl Fn(&Request) -> Reply + Send + Sync + 'static,
+        set_up: impl FnOnce(HttpServer) -> HttpServer,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("http://{}{path}", listener.local_addr().unwrap());
+        let url = url(listener.local_addr().unwrap());
         let requests = Arc::new(Mutex::new(Vec::new()));
         let (count, seen) = watch::channel(0);
         let (go, goes) = watch::channel(0);
@@ -154,10 +167,16 @@ impl Setup {
             loop {
                 let (stream, _) = listener.accept().await.unwrap();
                 let (handler, notes) = (Arc::clone(&handler), Arc::clone(&notes));
-                let (count, goes) = (Arc::clone(&count), goes.clone());
+                let (count, goes, tls) = (Arc::clone(&count), goes.clone(), tls.clone());
                 tokio::spawn(async move {
                     // A connection that breaks is the other side's affair.
-                    let _ = serve(stream, &*handler, &notes, &count, goes).await;
+                    let _ = match tls {
+                        None => serve(stream, &*handler, &notes, &count, goes).await,
+                        Some(tls) => match tls.accept(stream).await {
+                            Ok(stream) => serve(stream, &*handler, &notes, &count, goes).await,
+                            Err(error) => Err(error),
+                        },
+                    };
                 });
             }
         });
@@ -209,8 +228,8 @@ impl Setup {
     }
 }
 
-async fn serve(
-    mut stream: TcpStream,
+pub(crate) async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
+    mut stream: S,
     handler: &Handler,
     notes: &Mutex<Vec<Request>>,
     count: &watch::Sender<usize>,
@@ -233,7 +252,10 @@ async fn serve(
     Ok(())
 }
 
-async fn read(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> std::io::Result<Option<Request>> {
+async fn read<S: AsyncRead + Unpin>(
+    stream: &mut S,
+    buffer: &mut Vec<u8>,
+) -> std::io::Result<Option<Request>> {
     let head = loop {
         if let Some(end) = buffer.windows(4).position(|window| window == b"\r\n\r\n") {
             break buffer.drain(..end + 4).collect::<Vec<u8>>();
