@@ -16,7 +16,7 @@ mod writer;
 
 pub use child::ChildServer;
 pub use framing::Framer;
-pub use http_server::{HttpServer, InvalidServer, InvalidUrl, ProxySettings};
+pub use http_server::{HttpServer, InvalidServer, InvalidUrl, ProxySettings, SseEvent, SseParser};
 pub use reader::LineReader;
 pub use signals::outlive_file_limit;
 pub use stderr::Stderr;

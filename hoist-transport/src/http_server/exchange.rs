@@ -20,7 +20,7 @@ use super::one_line::one_line;
 use super::post::{Post, PostKind};
 use super::refusal::{Media, Refusal, media, refused};
 use super::shared::{SESSION_ID, Shared};
-use super::sse::{Event, Parser};
+use super::sse::{SseEvent, SseParser};
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const BOTH: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
@@ -65,6 +65,12 @@ impl Waiting {
 async fn run(shared: &Arc<Shared>, post: &Post, waiting: &mut Waiting) -> Result<(), Refusal> {
     let mut may_restart = post.kind != PostKind::Initialize;
     let mut may_ask_for_tools = post.is_modern_tool_call();
+    if let Some(tool) = shared.broken_tool(post) {
+        return Err(Refusal::new(format!(
+            "the tool {tool:?} cannot be called over HTTP: its schema marks an argument with \
+             x-mcp-header against the rules"
+        )));
+    }
     loop {
         let (generation, headers) = shared.post_headers(post);
         let response = shared
@@ -230,14 +236,14 @@ fn pause(retry_ms: Option<u64>, fruitless: u32) -> Duration {
 
 /// An event stream, over as many connections as it takes.
 pub(super) struct Stream {
-    pub(super) parser: Parser,
+    pub(super) parser: SseParser,
     /// How many events have come.
     pub(super) events: u64,
 }
 
 impl Stream {
     pub(super) fn new(max_message_bytes: usize) -> Self {
-        Self { parser: Parser::new(max_message_bytes), events: 0 }
+        Self { parser: SseParser::new(max_message_bytes), events: 0 }
     }
 
     /// Waits before the stream is opened again.
@@ -280,12 +286,12 @@ impl Stream {
         &mut self,
         shared: &Arc<Shared>,
         post: Option<&Post>,
-        found: &mut Vec<Event>,
+        found: &mut Vec<SseEvent>,
         waiting: &mut Waiting,
     ) {
         for event in found.drain(..) {
             self.events += 1;
-            let Event::Message(data) = event else {
+            let SseEvent::Message(data) = event else {
                 tracing::warn!("the server sent a message over the limit, which is dropped");
                 continue;
             };

@@ -32,6 +32,7 @@ pub use self::connector::ProxySettings;
 use self::driver::Driver;
 use self::halves::{HttpReader, HttpWriter};
 use self::shared::Shared;
+pub use self::sse::{SseEvent, SseParser};
 pub use self::target::InvalidUrl;
 use self::target::Target;
 

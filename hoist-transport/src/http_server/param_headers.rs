@@ -12,6 +12,9 @@ use super::request_headers::encoded;
 #[derive(Debug, Default)]
 pub(super) struct ParamHeaders {
     tools: HashMap<String, Vec<Param>>,
+    /// Tools whose schemas mark arguments against the rules. A client of this transport must not
+    /// call them.
+    broken: HashSet<String>,
 }
 
 /// One argument to repeat.
@@ -29,6 +32,7 @@ impl ParamHeaders {
         let cursor = request.params().and_then(|params| params.get("cursor"));
         if cursor.is_none() {
             self.tools.clear();
+            self.broken.clear();
         }
         for tool in tools.items() {
             // Most tools want none, and their schemas need not be read.
@@ -43,12 +47,23 @@ impl ParamHeaders {
             let wanted = schema
                 .read::<Value>()
                 .map(|schema| params(&schema, &mut Vec::new(), &mut found) && all_differ(&found));
-            match wanted {
-                Ok(true) => drop(self.tools.insert(name.into_owned(), found)),
-                // Against the rules, nothing of it counts.
-                _ => drop(self.tools.remove(&*name)),
+            if matches!(wanted, Ok(true)) {
+                self.broken.remove(&*name);
+                self.tools.insert(name.into_owned(), found);
+            } else {
+                self.tools.remove(&*name);
+                self.broken.insert(name.into_owned());
             }
         }
+    }
+
+    /// The tool of this call, where it must not be called.
+    pub(super) fn broken_tool(&self, call: &Message) -> Option<String> {
+        if call.method() != Some(names::TOOLS_CALL) || self.broken.is_empty() {
+            return None;
+        }
+        let name = call.params()?.get("name")?.text()?.into_owned();
+        self.broken.contains(&name).then_some(name)
     }
 
     /// Adds what the tool of this call wants.
@@ -178,6 +193,25 @@ mod tests {
         ] {
             check(bad, r#"{"a":"1","b":"2"}"#, &[]);
         }
+    }
+
+    #[test]
+    fn a_tool_with_annotations_against_the_rules_is_not_to_be_called() {
+        let mut known = ParamHeaders::default();
+        let list = message(r#"{"id":1,"method":"tools/list"}"#);
+        let page = |kind: &str| {
+            message(&format!(
+                r#"{{"id":1,"result":{{"tools":[{{"name":"t","inputSchema":{{"properties":{{"a":{{"type":"{kind}","x-mcp-header":"A"}}}}}}}}]}}}}"#
+            ))
+        };
+        let call = message(r#"{"id":2,"method":"tools/call","params":{"name":"t"}}"#);
+        assert_eq!(known.broken_tool(&call), None);
+        known.listed(&list, &page("number"));
+        assert_eq!(known.broken_tool(&call).as_deref(), Some("t"));
+        let other = message(r#"{"id":2,"method":"tools/call","params":{"name":"u"}}"#);
+        assert_eq!(known.broken_tool(&other), None);
+        known.listed(&list, &page("string"));
+        assert_eq!(known.broken_tool(&call), None);
     }
 
     #[test]

@@ -21,7 +21,7 @@ use super::param_headers::ParamHeaders;
 use super::post::{Post, PostKind};
 use super::refusal::Refusal;
 use super::request_headers::{PROTOCOL_VERSION, describe};
-use super::sse::{Event, Parser};
+use super::sse::{SseEvent, SseParser};
 
 pub(super) const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 
@@ -151,6 +151,12 @@ impl Shared {
         {
             self.param_headers().listed(request, &answer);
         }
+    }
+
+    /// The tool that a modern call asks for, where it must not be called over HTTP.
+    pub(super) fn broken_tool(&self, post: &Post) -> Option<String> {
+        let message = post.message.as_ref().filter(|_| post.is_modern())?;
+        self.param_headers().broken_tool(message)
     }
 
     fn param_headers(&self) -> MutexGuard<'_, ParamHeaders> {
@@ -304,7 +310,7 @@ impl Shared {
         };
         let mut body = response.into_body();
         let mut whole = Vec::new();
-        let mut parser = Parser::new(self.max_message_bytes);
+        let mut parser = SseParser::new(self.max_message_bytes);
         loop {
             let frame = body.frame().await.transpose().map_err(|error| error.to_string())?;
             let mut found = Vec::new();
@@ -321,7 +327,7 @@ impl Shared {
                 None => parser.finish(&mut |event| found.push(event)),
             }
             for event in found {
-                let Event::Message(data) = event else { continue };
+                let SseEvent::Message(data) = event else { continue };
                 let line = one_line(data);
                 if is_ours(&line.body_bytes()) {
                     return Ok(line);

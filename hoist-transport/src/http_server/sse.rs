@@ -8,7 +8,8 @@ use bytes::{Bytes, BytesMut};
 
 /// One event.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Event {
+#[non_exhaustive]
+pub enum SseEvent {
     /// A message: its data, lines joined by line feeds. Never empty.
     Message(Bytes),
     /// An event whose data was longer than allowed. It is gone.
@@ -16,9 +17,23 @@ pub(crate) enum Event {
 }
 
 /// Reads one event stream.
+///
+/// # Examples
+///
+/// ```
+/// use hoist_transport::{SseEvent, SseParser};
+///
+/// let mut parser = SseParser::new(1024);
+/// let mut events = Vec::new();
+/// parser.feed(b"id: 7\ndata: {\"a\":\ndata: 1}\n", &mut |event| events.push(event));
+/// assert!(events.is_empty());
+/// parser.feed(b"\n", &mut |event| events.push(event));
+/// assert_eq!(events, [SseEvent::Message("{\"a\":\n1}".into())]);
+/// assert_eq!(parser.last_id().unwrap(), "7");
+/// ```
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "the state of a parser, not options")]
-pub(crate) struct Parser {
+pub struct SseParser {
     max_bytes: usize,
     /// The line that has not ended yet.
     line: BytesMut,
@@ -43,9 +58,9 @@ const BOM: &[u8] = b"\xef\xbb\xbf";
 /// The longest id that is kept: it is sent back in a header.
 const MAX_ID_BYTES: usize = 1024;
 
-impl Parser {
+impl SseParser {
     /// A parser of a stream whose events have at most so many bytes of data.
-    pub(crate) fn new(max_bytes: usize) -> Self {
+    pub fn new(max_bytes: usize) -> Self {
         Self {
             max_bytes,
             line: BytesMut::new(),
@@ -63,23 +78,23 @@ impl Parser {
     }
 
     /// The id of the last event that had one; to be sent when the stream is resumed.
-    pub(crate) fn last_id(&self) -> Option<&Bytes> {
+    pub fn last_id(&self) -> Option<&Bytes> {
         self.last_id.as_ref()
     }
 
     /// How long the server asks to wait before the stream is opened again.
-    pub(crate) fn retry_ms(&self) -> Option<u64> {
+    pub fn retry_ms(&self) -> Option<u64> {
         self.retry_ms
     }
 
     /// The stream goes on over another connection: what the last one left half said is gone.
-    pub(crate) fn resume(&mut self) {
+    pub fn resume(&mut self) {
         let (last_id, retry_ms) = (self.last_id.take(), self.retry_ms);
         *self = Self { last_id, retry_ms, ..Self::new(self.max_bytes) };
     }
 
     /// Takes the next bytes; each event they complete goes to `out`.
-    pub(crate) fn feed(&mut self, bytes: &[u8], out: &mut impl FnMut(Event)) {
+    pub fn feed(&mut self, bytes: &[u8], out: &mut impl FnMut(SseEvent)) {
         let mut rest = bytes;
         while !rest.is_empty() {
             if self.after_cr {
@@ -101,7 +116,7 @@ impl Parser {
     }
 
     /// The stream has ended.
-    pub(crate) fn finish(&mut self, out: &mut impl FnMut(Event)) {
+    pub fn finish(&mut self, out: &mut impl FnMut(SseEvent)) {
         if !self.line.is_empty() || self.line_too_long {
             self.end_line(out);
         }
@@ -115,7 +130,7 @@ impl Parser {
         self.line.extend_from_slice(&bytes[..bytes.len().min(room)]);
     }
 
-    fn end_line(&mut self, out: &mut impl FnMut(Event)) {
+    fn end_line(&mut self, out: &mut impl FnMut(SseEvent)) {
         let mut line = self.line.split().freeze();
         let too_long = std::mem::take(&mut self.line_too_long);
         if std::mem::take(&mut self.at_start) && line.starts_with(BOM) {
@@ -164,7 +179,7 @@ impl Parser {
         self.data.extend_from_slice(value);
     }
 
-    fn dispatch(&mut self, out: &mut impl FnMut(Event)) {
+    fn dispatch(&mut self, out: &mut impl FnMut(SseEvent)) {
         // An id without data counts too: it primes a stream to be resumed.
         if let Some(id) = self.next_id.take() {
             self.last_id = (!id.is_empty()).then_some(id);
@@ -177,9 +192,9 @@ impl Parser {
             return;
         }
         if too_long {
-            out(Event::TooLong);
+            out(SseEvent::TooLong);
         } else if !data.is_empty() {
-            out(Event::Message(data));
+            out(SseEvent::Message(data));
         }
     }
 }
@@ -192,12 +207,12 @@ mod tests {
 
     /// The events, the last id and the retry time of a stream.
     fn read(chunks: &[&[u8]], max_bytes: usize) -> (Vec<String>, Option<String>, Option<u64>) {
-        let mut parser = Parser::new(max_bytes);
+        let mut parser = SseParser::new(max_bytes);
         let mut events = Vec::new();
         let mut out = |event| {
             events.push(match event {
-                Event::Message(data) => String::from_utf8_lossy(&data).into_owned(),
-                Event::TooLong => "TOO LONG".to_owned(),
+                SseEvent::Message(data) => String::from_utf8_lossy(&data).into_owned(),
+                SseEvent::TooLong => "TOO LONG".to_owned(),
             });
         };
         for chunk in chunks {
@@ -252,7 +267,7 @@ mod tests {
         check("retry: 30\nretry: x\nretry: 2.5\n\n", &[], None, Some(30));
         check("retry: 99999999999999999999\n\n", &[], None, None);
         // An id counts once its event is whole, or the stream has ended.
-        let mut parser = Parser::new(100);
+        let mut parser = SseParser::new(100);
         parser.feed(b"id: 1\ndata: x\n\nid: 2\ndata: y\n", &mut |_| {});
         assert_eq!(parser.last_id().map(|id| &id[..]), Some(&b"1"[..]));
     }
@@ -292,7 +307,7 @@ mod tests {
         check(&format!("data: {fits}\n\n"), &[&fits], None, None);
         check(&format!(": {long}{long}\ndata: y\n\n"), &["y"], None, None);
         // A long stream without an end of line takes no more memory than a line may.
-        let mut parser = Parser::new(100);
+        let mut parser = SseParser::new(100);
         for _ in 0..1000 {
             parser.feed(&[b'x'; 1000], &mut |_| {});
         }

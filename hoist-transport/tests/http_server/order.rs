@@ -182,3 +182,24 @@ async fn the_url_is_used_as_it_was_given() {
     let asked = setup.end().await;
     assert!(asked.iter().all(|request| request.path == "/a//mcp/?k=v%20x"), "{asked:?}");
 }
+
+#[tokio::test]
+async fn a_tool_that_breaks_the_rules_for_headers_is_not_called() {
+    let mut setup = Setup::new(|request| match request.rpc().as_str() {
+        "tools/list" => crate::server::json(&result(
+            request,
+            r#"{"tools":[{"name":"t","inputSchema":{"properties":{"r":{"type":"number","x-mcp-header":"R"}}}}]}"#,
+        )),
+        _ => legacy(request),
+    })
+    .await;
+    setup.host.send(&format!(r#"{{"id":1,"method":"tools/list","params":{{{META}}}}}"#)).await;
+    // The list itself stays as the server gave it.
+    assert!(setup.host.receive().await.contains("\"t\""));
+    let call = format!(r#"{{"id":2,"method":"tools/call","params":{{"name":"t",{META}}}}}"#);
+    setup.host.send(&call).await;
+    let answer: serde_json::Value = serde_json::from_str(&setup.host.receive().await).unwrap();
+    assert!(answer["error"]["message"].as_str().unwrap().contains("x-mcp-header"), "{answer}");
+    assert!(setup.asked("tools/call").is_empty());
+    setup.end().await;
+}
