@@ -1,12 +1,14 @@
 // A client of the TypeScript SDKs: takes the steps of ../steps.md and prints a line for each.
 //
 //   node client.mjs v1|v2|v2-auto STEPS.json COMMAND [ARGUMENT...]
+//   node client.mjs v1|v2|v2-auto STEPS.json URL
 
 import { readFileSync } from "node:fs";
 
 const [kind, stepsFile, command, ...args] = process.argv.slice(2);
 const steps = JSON.parse(readFileSync(stepsFile, "utf8"));
 const print = (line) => console.log(JSON.stringify(line));
+const byUrl = /^https?:/.test(command);
 const answer = () => ({ action: "accept", content: { name: "Ada" } });
 
 async function connect() {
@@ -18,16 +20,25 @@ async function connect() {
     const { ElicitRequestSchema } = await import("@modelcontextprotocol/sdk/types.js");
     const client = new Client(info, { capabilities });
     client.setRequestHandler(ElicitRequestSchema, answer);
-    await client.connect(new StdioClientTransport({ command, args }));
+    const { StreamableHTTPClientTransport } = await import(
+      "@modelcontextprotocol/sdk/client/streamableHttp.js"
+    );
+    const transport = byUrl
+      ? new StreamableHTTPClientTransport(new URL(command))
+      : new StdioClientTransport({ command, args });
+    await client.connect(transport);
     const call = (params, options) => client.callTool(params, undefined, options);
     return { client, call };
   }
-  const { Client } = await import("@modelcontextprotocol/client");
+  const { Client, StreamableHTTPClientTransport } = await import("@modelcontextprotocol/client");
   const { StdioClientTransport } = await import("@modelcontextprotocol/client/stdio");
   const auto = kind === "v2-auto" ? { versionNegotiation: { mode: "auto" } } : {};
   const client = new Client(info, { capabilities, ...auto });
   client.setRequestHandler("elicitation/create", answer);
-  await client.connect(new StdioClientTransport({ command, args }));
+  const transport = byUrl
+    ? new StreamableHTTPClientTransport(new URL(command))
+    : new StdioClientTransport({ command, args });
+  await client.connect(transport);
   return { client, call: (params, options) => client.callTool(params, options) };
 }
 
@@ -73,5 +84,9 @@ async function take(step) {
 print({ server: client.getServerVersion(), instructions: client.getInstructions() });
 for (const step of steps) {
   print({ step, got: await take(step) });
+}
+if (client.transport?.terminateSession) {
+  // The end of a session is the client's to say.
+  await client.transport.terminateSession();
 }
 await client.close();

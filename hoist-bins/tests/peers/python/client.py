@@ -1,6 +1,7 @@
 """A client of the Python SDK: takes the steps of ../steps.md and prints a line for each.
 
 python client.py legacy|auto STEPS.json COMMAND [ARGUMENT...]
+python client.py legacy|auto STEPS.json URL
 """
 
 import json
@@ -78,7 +79,8 @@ async def take(client: Client, step: dict[str, Any]) -> Any:
 async def main() -> None:
     with open(STEPS, encoding="utf-8") as file:
         steps = json.load(file)
-    server = StdioServerParameters(command=COMMAND, args=ARGUMENTS)
+    is_url = COMMAND.startswith("http")
+    server = COMMAND if is_url else StdioServerParameters(command=COMMAND, args=ARGUMENTS)
     async with Client(server, mode=MODE, elicitation_callback=answer) as client:
         show({"version": client.protocol_version, "server": client.server_info,
               "instructions": client.instructions})

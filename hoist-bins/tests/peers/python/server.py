@@ -1,4 +1,11 @@
-"""A server of the Python SDK with a few tools, in every era that the SDK speaks."""
+"""A server of the Python SDK with a few tools, in every era that the SDK speaks.
+
+python server.py                    over stdin and stdout
+python server.py http [stateless]   over HTTP, at the URL that is its first line
+"""
+
+import socket
+import sys
 
 from typing import Annotated
 
@@ -70,4 +77,13 @@ async def greet(name: Annotated[Name, Resolve(whom)]) -> str:
     return f"Hello {name.name}"
 
 
-server.run("stdio")
+if sys.argv[1:2] == ["http"]:
+    import uvicorn
+
+    app = server.streamable_http_app(stateless_http="stateless" in sys.argv)
+    listener = socket.socket()
+    listener.bind(("127.0.0.1", 0))
+    print(f"http://127.0.0.1:{listener.getsockname()[1]}/mcp", flush=True)
+    uvicorn.Server(uvicorn.Config(app, log_level="error")).run(sockets=[listener])
+else:
+    server.run("stdio")

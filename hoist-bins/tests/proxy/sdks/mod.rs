@@ -1,6 +1,7 @@
 //! Clients of other SDKs on servers of other SDKs: each sees the same through the proxy as without
 //! it, and every line is in the log.
 
+mod by_url;
 mod inspector;
 mod run;
 mod servers;
