@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::io::Write;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -9,7 +10,7 @@ use crate::cli::{
     DemoOptions, EXIT_USAGE, Environment, Invocation, McpOptions, ShowOptions, TryOptions,
     UsageError, ValidateOptions, demo_options, mcp_options, parse, tables,
 };
-use crate::demo::{Server, serve_stdio};
+use crate::demo::{Oddity, Server, serve_http, serve_stdio};
 use crate::diagnostics::with_causes;
 use crate::mcp::{self, EXIT_FAILED, Surroundings};
 use crate::{show, validate, walkthrough};
@@ -61,9 +62,28 @@ fn mcp(options: McpOptions, name: &str) -> ExitCode {
 
 fn demo(options: DemoOptions, name: &str) -> ExitCode {
     let server = Server::new(options.world);
+    if let Some(address) = options.http {
+        return demo_http(server, address, options.odd, name);
+    }
     match serve_stdio(&server, std::io::stdin().lock(), std::io::stdout()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => fail(&format!("{name}: {}", with_causes(&error)), EXIT_FAILED),
+    }
+}
+
+/// Serves until the process is ended.
+fn demo_http(server: Server, address: SocketAddr, odd: Vec<Oddity>, name: &str) -> ExitCode {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let outcome = runtime.and_then(|runtime| {
+        runtime.block_on(serve_http(server, address, odd, |url| {
+            // Whoever does not read it has no use for the server.
+            let _ = writeln!(std::io::stdout(), "{url}");
+            let _ = std::io::stdout().flush();
+        }))
+    });
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => fail(&format!("{name}: cannot serve at {address}: {error}"), EXIT_FAILED),
     }
 }
 

@@ -1,6 +1,7 @@
 //! What a command line said, checked against its table.
 
 use std::ffi::OsString;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -81,6 +82,22 @@ impl Matches {
     /// The value of a flag of kind [`Bytes`](super::Kind::Bytes).
     pub fn bytes(&self, flag: &str) -> Option<usize> {
         self.find(flag, |value| if let Value::Bytes(bytes) = value { Some(*bytes) } else { None })
+    }
+
+    /// The value of a flag of kind [`Address`](super::Kind::Address).
+    pub fn address(&self, flag: &str) -> Option<SocketAddr> {
+        self.find(flag, |value| if let Value::Address(at) = value { Some(*at) } else { None })
+    }
+
+    /// The values of a repeatable flag of kind [`Choice`](super::Kind::Choice), in the order given.
+    pub fn texts(&self, flag: &str) -> Vec<String> {
+        let given = self.values.iter().filter(|(long, _)| *long == flag);
+        given
+            .filter_map(|(_, value)| match value {
+                Value::Text(text) => Some(text.clone()),
+                _ => None,
+            })
+            .collect()
     }
 
     /// The values of a flag of kind [`Pair`](super::Kind::Pair), in the order given.

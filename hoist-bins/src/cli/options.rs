@@ -1,6 +1,7 @@
 //! Command lines as typed options.
 
 use std::ffi::OsString;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -8,7 +9,7 @@ use super::error::{Problem, UsageError};
 use super::matches::Matches;
 use super::parse::{Environment, Invocation, parse};
 use super::tables;
-use crate::demo::World;
+use crate::demo::{Oddity, World};
 
 /// What `hoist-mcp` was asked to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,10 +48,14 @@ pub struct UpstreamOptions {
 }
 
 /// What `hoist-mcp-demo` was asked to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DemoOptions {
     /// `--world`: which tools to serve.
     pub world: World,
+    /// `--http`: where to serve over HTTP; over stdin and stdout if nowhere.
+    pub http: Option<SocketAddr>,
+    /// `--odd`: how to be hard to deal with, over HTTP.
+    pub odd: Vec<Oddity>,
 }
 
 /// What `hoist try` was asked to do.
@@ -152,7 +157,9 @@ impl From<&Matches> for DemoOptions {
     fn from(matches: &Matches) -> Self {
         let world =
             matches.text("--world").and_then(|name| World::from_name(&name)).unwrap_or_default();
-        Self { world }
+        let odd = matches.texts("--odd");
+        let odd = odd.iter().filter_map(|name| Oddity::from_name(name)).collect();
+        Self { world, http: matches.address("--http"), odd }
     }
 }
 

@@ -92,6 +92,8 @@ pub enum Kind {
         /// The smallest value accepted; the largest is what memory can address.
         min: usize,
     },
+    /// An IP address and a port.
+    Address,
     /// A name and another, with `=` between them; neither is empty.
     Pair,
     /// One of some words.

@@ -109,18 +109,39 @@ pub static MCP: Command = Command {
 /// `hoist-mcp-demo`, the server to try the proxy on.
 pub static DEMO: Command = Command {
     name: "hoist-mcp-demo",
-    about: "a tiny MCP server over stdin and stdout, to try the proxy on",
-    flags: &[Flag {
-        long: "--world",
-        value: "NAME",
-        kind: Kind::Choice(&["echo", "retail"]),
-        default: Some("echo"),
-        about: "Which tools it has. echo: lookup and update, which answer with their arguments. retail: a tiny shop \
+    about: "a tiny MCP server over stdin and stdout, or by URL, to try the proxy on",
+    flags: &[
+        Flag {
+            long: "--world",
+            value: "NAME",
+            kind: Kind::Choice(&["echo", "retail"]),
+            default: Some("echo"),
+            about: "Which tools it has. echo: lookup and update, which answer with their arguments. retail: a tiny shop \
                 with users, orders and one write.",
-        ..FLAG
-    }],
+            ..FLAG
+        },
+        Flag {
+            long: "--http",
+            value: "ADDR",
+            kind: Kind::Address,
+            about: "Serve over Streamable HTTP at this address and port, in place of stdin and stdout, and print the URL. \
+                Port 0 is any that is free.",
+            ..FLAG
+        },
+        Flag {
+            long: "--odd",
+            value: "HOW",
+            repeatable: true,
+            kind: Kind::Choice(crate::demo::Oddity::NAMES),
+            about: "With --http, be hard to deal with. sse: answer with streams. drop-streams: end them before the answer, \
+                to be resumed. split-events: send them in pieces. expire-sessions: forget a session after three \
+                requests. redirect: be at another path. gzip: claim to compress. no-get: have no stream of its own.",
+            ..FLAG
+        },
+    ],
     examples: &[
         Example { about: "Serve the shop", arguments: "--world retail" },
+        Example { about: "Serve by URL", arguments: "--http 127.0.0.1:8930" },
         Example {
             about: "Ask it for its tools by hand",
             arguments: r#"<<< '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'"#,

@@ -9,7 +9,7 @@ use super::{
     DemoOptions, Environment, Invocation, McpOptions, ShowOptions, UpstreamOptions, UsageError,
     ValidateOptions, demo_options, help, mcp_options, parse,
 };
-use crate::demo::World;
+use crate::demo::{Oddity, World};
 
 fn words<W: Into<OsString> + Clone>(words: &[W]) -> Vec<OsString> {
     words.iter().cloned().map(Into::into).collect()
@@ -44,6 +44,24 @@ fn first_line(error: &UsageError, program: &str) -> String {
     let (first, rest) = message.split_once('\n').unwrap();
     assert_eq!(rest, format!("run `{program} --help` to see what it takes"));
     first.strip_prefix(&format!("{program}: ")).unwrap().to_owned()
+}
+
+#[test]
+fn the_demo_server_can_be_odd_over_http() {
+    let line = words(&["--http", "127.0.0.1:0", "--odd", "sse", "--odd=no-get"]);
+    let options = match demo_options("hoist-mcp-demo", line, &home()).unwrap() {
+        Invocation::Run(options) => options,
+        Invocation::Print(text) => panic!("printed {text}"),
+    };
+    assert_eq!(options.http, Some("127.0.0.1:0".parse().unwrap()));
+    assert_eq!(options.odd, [Oddity::Sse, Oddity::NoGet]);
+    for name in Oddity::NAMES {
+        assert!(Oddity::from_name(name).is_some(), "{name}");
+    }
+    let line = words(&["--http", "localhost"]);
+    let error = demo_options("hoist-mcp-demo", line, &home()).unwrap_err();
+    let expected = "--http takes an IP address and a port, such as 127.0.0.1:8930, not `localhost`";
+    assert_eq!(first_line(&error, "hoist-mcp-demo"), expected);
 }
 
 #[test]
@@ -357,7 +375,8 @@ fn the_demo_takes_a_world_and_nothing_else() {
         let parsed = demo_options("hoist-mcp-demo", words(line), &home());
         match (parsed, expected) {
             (Ok(Invocation::Run(options)), Ok(world)) => {
-                assert_eq!(options, DemoOptions { world }, "{line:?}");
+                let expected = DemoOptions { world, http: None, odd: Vec::new() };
+                assert_eq!(options, expected, "{line:?}");
             }
             (Err(error), Err(expected)) => {
                 assert_eq!(first_line(&error, "hoist-mcp-demo"), expected, "{line:?}");

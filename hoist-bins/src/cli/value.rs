@@ -1,6 +1,7 @@
 //! From a flag's value as typed to a value of the flag's kind.
 
 use std::ffi::OsStr;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -18,6 +19,7 @@ pub(super) enum Value {
     Seconds(Duration),
     Bytes(usize),
     Pair(String, String),
+    Address(SocketAddr),
 }
 
 /// Reads `typed` as `flag` wants it.
@@ -38,6 +40,7 @@ pub(super) fn read(
     let value = typed.to_str().and_then(|text| match flag.kind {
         Kind::Switch | Kind::Path => None,
         Kind::Text => Some(Value::Text(text.to_owned())),
+        Kind::Address => text.parse().ok().map(Value::Address),
         Kind::Pair => text
             .split_once('=')
             .filter(|(name, value)| !name.is_empty() && !value.is_empty())
@@ -119,6 +122,7 @@ fn expected(kind: Kind) -> String {
         Kind::Bytes { min } => {
             format!("a number of bytes, at least {min}, such as 1048576 or 64MiB")
         }
+        Kind::Address => "an IP address and a port, such as 127.0.0.1:8930".to_owned(),
         Kind::Pair => "two names with = between them".to_owned(),
         Kind::Choice(words) => words.join(" or "),
     }

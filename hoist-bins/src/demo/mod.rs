@@ -24,6 +24,7 @@
 mod calls;
 mod connection;
 mod echo;
+mod http;
 mod legacy;
 mod message;
 mod modern;
@@ -37,6 +38,7 @@ mod tool;
 mod wire;
 mod world;
 
+pub use self::http::{Oddity, serve_http};
 pub use connection::{Connection, Effect};
 pub use pending::Ticket;
 pub use server::Server;

@@ -82,6 +82,7 @@ async fn run(shared: &Arc<Shared>, post: &Post, waiting: &mut Waiting) -> Result
             response.status() == StatusCode::NOT_FOUND && headers.contains_key(SESSION_ID);
         if may_ask_for_tools && response.status() == StatusCode::BAD_REQUEST {
             let (parts, body) = response.into_parts();
+            check_encoding(&parts)?;
             let line = one_line(collect(shared, &parts, body).await?);
             if !says_headers_are_wrong(&line) {
                 return json(shared, post, &parts, line, waiting).await;
@@ -101,6 +102,18 @@ async fn run(shared: &Arc<Shared>, post: &Post, waiting: &mut Waiting) -> Result
     }
 }
 
+/// That an answer is not compressed, which was not asked for and is not undone.
+fn check_encoding(parts: &Parts) -> Result<(), Refusal> {
+    let encoding = header_text(&parts.headers, &CONTENT_ENCODING).unwrap_or_default();
+    match encoding.trim() {
+        "" => Ok(()),
+        encoding if encoding.eq_ignore_ascii_case("identity") => Ok(()),
+        encoding => Err(Refusal::new(format!(
+            "the server answered in the encoding {encoding:?}, which was not asked for"
+        ))),
+    }
+}
+
 /// Whether an answer says that headers and body do not fit: MCP's error -32020.
 fn says_headers_are_wrong(line: &Line) -> bool {
     let error = RawJson::parse(line.body_bytes()).ok().and_then(|answer| answer.get("error"));
@@ -116,14 +129,7 @@ async fn answered(
     let (parts, body) = response.into_parts();
     let status = parts.status;
     let kind = media(&parts.headers);
-    if let Some(encoding) = header_text(&parts.headers, &CONTENT_ENCODING)
-        && !encoding.trim().eq_ignore_ascii_case("identity")
-        && !encoding.trim().is_empty()
-    {
-        return Err(Refusal::new(format!(
-            "the server answered in the encoding {encoding:?}, which was not asked for"
-        )));
-    }
+    check_encoding(&parts)?;
     if post.kind == PostKind::Initialize && status.is_success() {
         shared.session_began(parts.headers.get(SESSION_ID).cloned(), post);
     }
