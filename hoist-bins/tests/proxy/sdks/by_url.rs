@@ -34,6 +34,11 @@ const SERVED: &[Served] = &[
         command: || python(&["http", "stateless"]),
         like: "a server of the Python SDK",
     },
+    Served {
+        name: "rmcp",
+        command: || vec![peers::rmcp().into(), "server".into(), "http".into()],
+        like: "a server of rmcp",
+    },
     Served { name: "server-everything", command: everything, like: "server-everything" },
 ];
 

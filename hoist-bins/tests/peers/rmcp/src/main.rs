@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! hoist-test-peer-rmcp client legacy|auto STEPS.json COMMAND [ARGUMENT...]
-//! hoist-test-peer-rmcp server
+//! hoist-test-peer-rmcp server [http]
 //! ```
 //!
 //! The client takes the steps of `../steps.md` and prints a line for each.
@@ -21,6 +21,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
             client::run(era, steps, command, arguments).await
         }
         ["server"] => server::run().await,
-        _ => Err("client legacy|auto STEPS.json COMMAND [ARGUMENT...], or server".into()),
+        ["server", "http"] => server::run_over_http().await,
+        _ => Err("client legacy|auto STEPS.json COMMAND [ARGUMENT...], or server [http]".into()),
     }
 }

@@ -1,7 +1,11 @@
 //! A server with a few tools, in every era that the SDK speaks.
 
 use std::error::Error;
+use std::sync::Arc;
 
+use hyper::server::conn::http1;
+use hyper_util::rt::TokioIo;
+use hyper_util::service::TowerToHyperService;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
     ListToolsResult, PaginatedRequestParams, ProgressNotificationParam, ServerCapabilities,
@@ -9,8 +13,11 @@ use rmcp::model::{
 };
 use rmcp::service::RequestContext;
 use rmcp::transport::stdio;
+use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
 use serde_json::{Value, json};
+use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 pub async fn run() -> Result<(), Box<dyn Error>> {
@@ -18,7 +25,25 @@ pub async fn run() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-#[derive(Default)]
+/// Serves at the URL that is the first line on standard output.
+pub async fn run_over_http() -> Result<(), Box<dyn Error>> {
+    let tools = Tools::default();
+    let service = StreamableHttpService::new(
+        move || Ok(tools.clone()),
+        Arc::new(LocalSessionManager::default()),
+        StreamableHttpServerConfig::default(),
+    );
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    println!("http://{}/mcp", listener.local_addr()?);
+    loop {
+        let (stream, _) = listener.accept().await?;
+        let service = TowerToHyperService::new(service.clone());
+        let serving = http1::Builder::new().serve_connection(TokioIo::new(stream), service);
+        tokio::spawn(serving);
+    }
+}
+
+#[derive(Clone, Default)]
 struct Tools {
     /// What counts waits for this.
     finished: CancellationToken,
