@@ -70,7 +70,7 @@ impl Target {
         let location = location.split('#').next().unwrap_or_default();
         let uri = if location.starts_with("//") {
             format!("{}:{location}", from.scheme_str()?).parse().ok()?
-        } else if location.contains("://") {
+        } else if has_scheme(location) {
             location.parse::<Uri>().ok()?
         } else {
             let path = if location.starts_with('/') {
@@ -90,6 +90,14 @@ impl Target {
         };
         (origin(&uri)? == origin(&self.uri)?).then_some(uri)
     }
+}
+
+/// Whether a reference is a whole URL. One that is not may still have `://` in its query.
+fn has_scheme(reference: &str) -> bool {
+    reference.split_once(':').is_some_and(|(scheme, _)| {
+        scheme.starts_with(|first: char| first.is_ascii_alphabetic())
+            && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
+    })
 }
 
 /// Scheme, host and port: what a browser calls an origin.
@@ -168,7 +176,10 @@ mod tests {
             ("?y", Some("https://h:443/a/mcp?y")),
             ("https://H/b#c", Some("https://H/b")),
             ("//h/b", Some("https://h/b")),
+            ("/mcp/?next=http://other/", Some("https://h:443/mcp/?next=http://other/")),
+            ("?next=http://other/", Some("https://h:443/a/mcp?next=http://other/")),
             ("//other/b", None),
+            ("//other/b?next=https://h:443/", None),
             ("https://h:444/b", None),
             ("http://h/b", None),
             ("https://evil@h.other/b", None),
