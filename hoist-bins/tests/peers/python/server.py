@@ -81,9 +81,19 @@ if sys.argv[1:2] == ["http"]:
     import uvicorn
 
     app = server.streamable_http_app(stateless_http="stateless" in sys.argv)
+
+    async def noting(scope, receive, send):
+        """Says how each DELETE is answered."""
+        async def note(message):
+            if message["type"] == "http.response.start" and scope["method"] == "DELETE":
+                print("DELETE", message["status"], flush=True)
+            await send(message)
+
+        await app(scope, receive, note)
+
     listener = socket.socket()
     listener.bind(("127.0.0.1", 0))
     print(f"http://127.0.0.1:{listener.getsockname()[1]}/mcp", flush=True)
-    uvicorn.Server(uvicorn.Config(app, log_level="error")).run(sockets=[listener])
+    uvicorn.Server(uvicorn.Config(noting, log_level="error")).run(sockets=[listener])
 else:
     server.run("stdio")

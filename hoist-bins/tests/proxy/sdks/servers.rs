@@ -104,6 +104,11 @@ const PEER_STEPS: &[&str] = &[
 impl Server {
     /// The steps as the clients read them (see `tests/peers/steps.md`).
     pub(super) fn steps(&self) -> String {
+        self.steps_up_to(LARGE)
+    }
+
+    /// The same, where the largest text has about this many bytes.
+    pub(super) fn steps_up_to(&self, large: usize) -> String {
         let echo = |text: &str| {
             let (tool, argument) = self.echo;
             serde_json::json!({"call": tool, "arguments": {argument: text}}).to_string()
@@ -115,7 +120,7 @@ impl Server {
             steps.push(format!(r#"{{"cancel":{},"beside":{}}}"#, self.endless, echo("beside")));
         }
         steps.push(format!(r#"{{"together":[{},{}]}}"#, echo("one"), echo("two")));
-        steps.push(echo(&"世界 \u{1f30d} 0123456789 \"\n".repeat(LARGE / 20)));
+        steps.push(echo(&"世界 \u{1f30d} 0123456789 \"\n".repeat(large / 20)));
         format!("[{}]", steps.join(","))
     }
 
@@ -126,4 +131,4 @@ impl Server {
 }
 
 /// About how long the largest text is, in bytes: many times a pipe's buffer.
-const LARGE: usize = 400 << 10;
+pub(super) const LARGE: usize = 400 << 10;
