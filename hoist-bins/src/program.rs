@@ -4,7 +4,11 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::pin::pin;
 use std::process::ExitCode;
+
+use futures::future::{Either, select};
+use hoist_transport::Termination;
 
 use crate::cli::{
     DemoOptions, EXIT_USAGE, Environment, Invocation, McpOptions, ShowOptions, TryOptions,
@@ -71,15 +75,23 @@ fn demo(options: DemoOptions, name: &str) -> ExitCode {
     }
 }
 
-/// Serves until the process is ended.
+/// Serves until a signal asks it to end.
 fn demo_http(server: Server, address: SocketAddr, odd: Vec<Oddity>, name: &str) -> ExitCode {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let outcome = runtime.and_then(|runtime| {
-        runtime.block_on(serve_http(server, address, odd, |url| {
-            // Whoever does not read it has no use for the server.
-            let _ = writeln!(std::io::stdout(), "{url}");
-            let _ = std::io::stdout().flush();
-        }))
+        runtime.block_on(async {
+            // Before the URL is told, so that no signal is lost.
+            let termination = Termination::catch()?;
+            let serving = pin!(serve_http(server, address, odd, |url| {
+                // Whoever does not read it has no use for the server.
+                let _ = writeln!(std::io::stdout(), "{url}");
+                let _ = std::io::stdout().flush();
+            }));
+            match select(serving, pin!(termination.requested())).await {
+                Either::Left((result, _)) => result,
+                Either::Right(_) => Ok(()),
+            }
+        })
     });
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

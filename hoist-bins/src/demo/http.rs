@@ -6,7 +6,7 @@ use std::convert::Infallible;
 use std::fmt::Write as _;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -131,6 +131,8 @@ struct SessionState {
     requests: u32,
     /// Answers whose streams ended before they came, by event id.
     kept: HashMap<String, String>,
+    /// Alive while the session's own stream is open.
+    own_stream: Weak<()>,
 }
 
 /// What a request is refused with.
@@ -299,9 +301,21 @@ impl Shared {
         if let Some(answer) = session.state().kept.remove(last) {
             return Ok(events(stream::iter([event(None, &answer)])));
         }
+        let open = Arc::new(());
+        {
+            let mut state = session.state();
+            if state.own_stream.strong_count() > 0 {
+                let what = "the session's stream is open already";
+                return Err(Refused(StatusCode::CONFLICT, -32000, what));
+            }
+            state.own_stream = Arc::downgrade(&open);
+        }
         // The server says nothing on its own; the stream is open all the same.
         let greeting = stream::iter([": the server says nothing on its own\n\n".to_owned()]);
-        Ok(events(greeting.chain(stream::pending())))
+        let stream = greeting.chain(stream::pending());
+        Ok(events(stream.inspect(move |_| {
+            let _ = &open;
+        })))
     }
 
     fn delete(&self, headers: &HeaderMap) -> Result<Response<Body>, Refused> {
