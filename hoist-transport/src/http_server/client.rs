@@ -129,6 +129,15 @@ impl HttpClient {
     }
 }
 
+/// A `Location` without what may be a key or a password: its query, and its user part.
+fn without_secrets(location: &str) -> String {
+    let place = location.split(['?', '#']).next().unwrap_or_default();
+    let Some((scheme, rest)) = place.split_once("//") else { return place.to_owned() };
+    let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let host = authority.rsplit('@').next().unwrap_or_default();
+    format!("{scheme}//{host}{path}")
+}
+
 /// A header as text; `None` where there is none.
 pub(super) fn header_text(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
     headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
@@ -138,8 +147,7 @@ impl fmt::Display for SendError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Redirect { status, to } => {
-                // A query may hold a key.
-                let place = to.split('?').next().unwrap_or_default();
+                let place = without_secrets(to);
                 write!(f, "the server answered HTTP {status} and points to {place:?}, which is ")?;
                 f.write_str("not followed: give the server's final URL")
             }
@@ -155,6 +163,24 @@ impl fmt::Display for SendError {
                 };
                 write!(f, "{what}: {cause}")
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_location_is_shown_without_its_secrets() {
+        for (location, shown) in [
+            ("https://user:p%40ss@h.test:8/a?key=secret#x", "https://h.test:8/a"),
+            ("//user@h.test", "//h.test"),
+            ("/a/b?key=secret", "/a/b"),
+            ("a@b", "a@b"),
+            ("", ""),
+        ] {
+            assert_eq!(without_secrets(location), shown, "{location}");
         }
     }
 }
