@@ -50,7 +50,11 @@ const JSON_SCHEMA_2020_12 = {
   $schema: "https://json-schema.org/draft/2020-12/schema",
   type: "object",
   $defs: {
-    address: { $anchor: "addressDef", type: "object", properties: { street: string(), city: string() } },
+    address: {
+      $anchor: "addressDef",
+      type: "object",
+      properties: { street: string(), city: string() },
+    },
   },
   properties: {
     name: string(),
@@ -74,8 +78,9 @@ function addTools(tool, notify) {
   tool("test_image_content", "Answers with an image.", () => said(image));
   tool("test_audio_content", "Answers with a sound.", () =>
     said({ type: "audio", data: WAV, mimeType: "audio/wav" }));
+  const inner = "This is an embedded resource content.";
   tool("test_embedded_resource", "Answers with a resource.", () =>
-    said(embedded("test://embedded-resource", "text/plain", "This is an embedded resource content.")));
+    said(embedded("test://embedded-resource", "text/plain", inner)));
   tool("test_multiple_content_types", "Answers with text, an image and a resource.", () =>
     said(
       text("Multiple content types test:"),
@@ -97,7 +102,7 @@ function addTools(tool, notify) {
     await mcpReq.log("info", "Only for those who asked for it");
     return said(text("logged"));
   });
-  tool("test_tool_with_progress", "Reports progress, for those who asked for it.", async (_, { mcpReq }) => {
+  tool("test_tool_with_progress", "Reports progress where asked.", async (_, { mcpReq }) => {
     const progressToken = mcpReq._meta?.progressToken;
     for (const progress of [0, 50, 100]) {
       if (progressToken !== undefined) {
@@ -231,8 +236,8 @@ function addAskingTools(tool) {
   /** Goes through rounds of input; how far it is goes to the client and comes back. */
   const rounds = (steps, answer) => async (_, { mcpReq }) => {
     const past = mcpReq.requestState() ?? 0;
-    const given = past > 0 &&
-      Object.keys(steps[past - 1]).every((key) => inputResponse(mcpReq.inputResponses, key).kind !== "missing");
+    const has = (key) => inputResponse(mcpReq.inputResponses, key).kind !== "missing";
+    const given = past > 0 && Object.keys(steps[past - 1]).every(has);
     const next = given ? past : Math.max(past - 1, 0);
     return next === steps.length
       ? said(text(answer))
