@@ -8,7 +8,7 @@ use bytes::Bytes;
 use futures::future::BoxFuture;
 
 use crate::json::ScannedEnvelope;
-use crate::{Error, Line, SessionContext};
+use crate::{Error, Line, SessionContext, SessionId};
 
 /// How the engine wants the next piece of input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -160,17 +160,54 @@ impl Ended {
 /// What a session waits for once both directions of a connection are closed.
 pub type WhenEnded = BoxFuture<'static, Ended>;
 
+/// What is known of a host before it has said anything.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Host {
+    /// The host session that the connection is part of, as the host names it: what the sessions
+    /// that one agent has with several servers share.
+    pub session: Option<SessionId>,
+    /// Whether several hosts that do not know of each other may share the connection. What one of
+    /// them did then says nothing about another.
+    pub is_shared: bool,
+}
+
+impl Host {
+    /// A host that named its session.
+    pub fn in_session(session: SessionId) -> Self {
+        Self { session: Some(session), is_shared: false }
+    }
+
+    /// Hosts that nothing tells apart.
+    pub fn shared() -> Self {
+        Self { session: None, is_shared: true }
+    }
+}
+
 /// A duplex of lines to one party.
 pub struct Connection {
     pub(crate) reader: Box<dyn ReadLines>,
     pub(crate) writer: Box<dyn WriteLines>,
     pub(crate) ended: Option<WhenEnded>,
+    pub(crate) host: Host,
 }
 
 impl Connection {
     /// A connection made of its two halves.
     pub fn new(reader: impl ReadLines + 'static, writer: impl WriteLines + 'static) -> Self {
-        Self { reader: Box::new(reader), writer: Box::new(writer), ended: None }
+        Self {
+            reader: Box::new(reader),
+            writer: Box::new(writer),
+            ended: None,
+            host: Host::default(),
+        }
+    }
+
+    /// Says who is at the other end, for a connection that a [`Downstream`] yields.
+    #[must_use]
+    pub fn from_host(mut self, host: Host) -> Self {
+        self.host = host;
+        self
     }
 
     /// Adds what the session waits for once both directions are closed: the end of the process

@@ -5,6 +5,8 @@ use std::time::SystemTime;
 
 use tokio::time::Instant;
 
+use crate::Host;
+
 /// A session's name: 1 to 128 of `A-Z a-z 0-9 . _ -`, not starting with a dot.
 ///
 /// The same rule holds wherever the name lands in a path, which is why there is no other way to
@@ -82,12 +84,27 @@ pub struct SessionContext {
     pub started: Instant,
     /// The same moment by the wall clock.
     pub started_at: SystemTime,
+    /// What is known of the host.
+    pub host: Host,
 }
 
 impl SessionContext {
     /// A session of this name that starts now.
     pub fn new(id: SessionId) -> Self {
-        Self { id, started: Instant::now(), started_at: SystemTime::now() }
+        Self { id, started: Instant::now(), started_at: SystemTime::now(), host: Host::default() }
+    }
+
+    /// The same, of this host.
+    #[must_use]
+    pub fn of_host(mut self, host: Host) -> Self {
+        self.host = host;
+        self
+    }
+
+    /// What stands for the session where a path has a place for it: the name of the host session,
+    /// else the session's own.
+    pub fn label(&self) -> &SessionId {
+        self.host.session.as_ref().unwrap_or(&self.id)
     }
 
     /// When the session started, in milliseconds since 1970-01-01T00:00:00Z (0 before it).
@@ -109,6 +126,14 @@ mod tests {
         for bad in ["", ".hidden", "..", "a/b", "a\\b", "ü", "a b", "a\n", &"x".repeat(129)] {
             assert!(SessionId::new(bad).is_err(), "{bad:?}");
         }
+    }
+
+    #[test]
+    fn a_session_goes_by_the_name_its_host_gave() {
+        let name = |name| SessionId::new(name).unwrap();
+        let session = SessionContext::new(name("own"));
+        assert_eq!(session.label(), &name("own"));
+        assert_eq!(session.of_host(Host::in_session(name("host"))).label(), &name("host"));
     }
 
     #[test]

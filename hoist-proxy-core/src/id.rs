@@ -116,7 +116,7 @@ impl RequestId {
     }
 
     /// The null id, of an error in answer to a message whose id cannot be told.
-    pub(crate) fn null() -> Self {
+    pub fn null() -> Self {
         Self { raw: Raw::Shared(Bytes::from_static(b"null")), value: Value::Null }
     }
 
@@ -141,7 +141,8 @@ impl RequestId {
     }
 
     /// The same id in memory of its own, so that it does not keep the message it came in alive.
-    pub(crate) fn detached(&self) -> Self {
+    #[must_use]
+    pub fn detached(&self) -> Self {
         let text = self.raw.as_bytes();
         let raw = Raw::new(text, || Bytes::copy_from_slice(text));
         Self { raw, value: self.value.clone() }

@@ -21,7 +21,7 @@ pub mod testkit;
 mod wire_error;
 
 pub use connection::{
-    Aside, Closing, Connection, Downstream, Ended, Frame, Framing, Part, ReadLines, TooLong,
+    Aside, Closing, Connection, Downstream, Ended, Frame, Framing, Host, Part, ReadLines, TooLong,
     Upstream, WhenEnded, WriteLines,
 };
 pub use context::{InvalidSessionId, SessionContext, SessionId};
@@ -37,7 +37,7 @@ pub use json::{InvalidJson, RawJson};
 pub use layer::{InterceptorFn, Layer, interceptor_fn, layer_fn};
 pub use line::{Line, Terminator};
 pub use message::{Kind, Message};
-pub use proxy::{DEFAULT_MAX_MESSAGE_BYTES, MAX_EXCHANGES, MAX_HELD, Proxy, Report};
+pub use proxy::{DEFAULT_MAX_MESSAGE_BYTES, MAX_EXCHANGES, MAX_HELD, Proxy, Report, SessionEvent};
 pub use wire_error::{INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR, wire_error};
 
 /// A future on the heap, as the traits here return them.

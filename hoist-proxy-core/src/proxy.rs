@@ -67,6 +67,34 @@ pub struct Proxy<D, U> {
     limits: Limits,
     end_grace: Duration,
     name_session: Box<dyn Fn(u64) -> SessionId + Send + Sync>,
+    on_session: OnSession,
+}
+
+type OnSession = Box<dyn Fn(SessionEvent<'_>) + Send + Sync>;
+
+/// What becomes of a session, as [`Proxy::on_session`] is told.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum SessionEvent<'a> {
+    /// The server is reached, and messages can cross.
+    Began {
+        /// The session.
+        session: &'a SessionContext,
+    },
+    /// The session is over, and its layers have finished.
+    Ended {
+        /// The session.
+        session: &'a SessionContext,
+        /// How the server ended.
+        ended: Ended,
+    },
+    /// The session could not begin.
+    Failed {
+        /// The session.
+        session: &'a SessionContext,
+        /// Why.
+        error: &'a Error,
+    },
 }
 
 /// What a proxy did until it ended.
@@ -102,6 +130,7 @@ impl<D: Downstream, U: Upstream + 'static> Proxy<D, U> {
             name_session: Box::new(move |number| {
                 SessionId::at(SystemTime::now(), process, Some(number))
             }),
+            on_session: Box::new(|_| {}),
         }
     }
 
@@ -137,6 +166,12 @@ impl<D: Downstream, U: Upstream + 'static> Proxy<D, U> {
         self
     }
 
+    /// Tells of each session's beginning and end, from the session's own task.
+    pub fn on_session(mut self, tell: impl Fn(SessionEvent<'_>) + Send + Sync + 'static) -> Self {
+        self.on_session = Box::new(tell);
+        self
+    }
+
     /// Serves hosts until no more come and every session has ended. Each session is one task.
     ///
     /// Once `shutdown` is ready no more hosts are accepted, and the sessions are ended: the
@@ -161,6 +196,7 @@ impl<D: Downstream, U: Upstream + 'static> Proxy<D, U> {
             layers: self.layers,
             limits: self.limits,
             end_grace: self.end_grace,
+            on_session: self.on_session,
         });
         let mut report = Report::default();
         let mut sessions = JoinSet::new();
@@ -180,6 +216,7 @@ impl<D: Downstream, U: Upstream + 'static> Proxy<D, U> {
                 Ok(Some(host)) => {
                     number += 1;
                     let context = SessionContext::new((self.name_session)(number));
+                    let context = context.of_host(host.host.clone());
                     let (parts, shutdown) = (Arc::clone(&parts), shutdown.clone());
                     sessions.spawn(async move { parts.session(host, context, shutdown).await });
                 }
@@ -187,6 +224,8 @@ impl<D: Downstream, U: Upstream + 'static> Proxy<D, U> {
                 Err(error) => break Err(error),
             }
         };
+        // From here on no host can come: whoever still tries must not wait in vain.
+        drop(self.downstream);
         while let Some(ended) = sessions.join_next().await {
             report.add(ended);
         }
@@ -200,6 +239,7 @@ struct Parts<U> {
     layers: Vec<Box<dyn Layer>>,
     limits: Limits,
     end_grace: Duration,
+    on_session: OnSession,
 }
 
 impl<U: Upstream> Parts<U> {
@@ -229,12 +269,15 @@ impl<U: Upstream> Parts<U> {
             Ok(server) => server,
             Err(error) => {
                 finish(&core, Finish::NeverBegan).await;
+                (self.on_session)(SessionEvent::Failed { session: &context, error: &error });
                 return Err(error);
             }
         };
+        (self.on_session)(SessionEvent::Began { session: &context });
         let settings = SessionSettings { end_grace: self.end_grace, shutdown: shutdown.boxed() };
         let ended = session::run(&core, host, server, settings).await;
         finish(&core, Finish::Ended).await;
+        (self.on_session)(SessionEvent::Ended { session: &context, ended });
         Ok(ended)
     }
 }

@@ -38,9 +38,9 @@ pub(crate) async fn run(
     server: Connection,
     settings: SessionSettings,
 ) -> Ended {
-    let Connection { reader, writer, ended: _ } = host;
+    let Connection { reader, writer, .. } = host;
     let host_half = (Inlet::new(reader), Outlet::new(Direction::ToHost, writer));
-    let Connection { reader, writer, ended } = server;
+    let Connection { reader, writer, ended, .. } = server;
     let server_half = (Inlet::new(reader), Outlet::new(Direction::ToServer, writer));
     let mut pump = Pump::new(core, host_half, server_half, settings);
     std::future::poll_fn(|cx| pump.poll(cx)).await;

@@ -110,6 +110,9 @@ impl Recorder {
         let mut header = options.header.clone();
         session.id.as_str().clone_into(&mut header.session);
         header.started_unix_ms = session.started_unix_ms();
+        if let Some(name) = &session.host.session {
+            header.host_session = Some(name.to_string());
+        }
         let created = file::create(&options.dir, &mut header)?;
         let path = created.path.clone();
         let queue = Queue::new(options.queue_max_bytes);
