@@ -6,7 +6,7 @@ use hoist_proxy_core::Line;
 /// The same JSON as one line: line ends in it, which can only be white space there, become spaces,
 /// and white space around it goes. Every other byte stays. Text that nobody shares, and that has
 /// room for one byte more, is not copied: messages may be long.
-pub(super) fn one_line(text: Bytes) -> Line {
+pub(crate) fn one_line(text: Bytes) -> Line {
     let mut bytes = text.try_into_mut().unwrap_or_else(|shared| BytesMut::from(&shared[..]));
     let start = bytes.len() - bytes.trim_ascii_start().len();
     bytes.advance(start);

@@ -10,7 +10,7 @@ use super::request_headers::encoded;
 
 /// What the tools that were listed want in headers.
 #[derive(Debug, Default)]
-pub(super) struct ParamHeaders {
+pub(crate) struct ParamHeaders {
     tools: HashMap<String, Vec<Param>>,
     /// Tools whose schemas mark arguments against the rules. A client of this transport must not
     /// call them.
@@ -27,7 +27,7 @@ struct Param {
 
 impl ParamHeaders {
     /// Notes the tools of one page of `tools/list`. The first page begins the list anew.
-    pub(super) fn listed(&mut self, request: &Message, answer: &Message) {
+    pub(crate) fn listed(&mut self, request: &Message, answer: &Message) {
         let Some(tools) = answer.result().and_then(|result| result.get("tools")) else { return };
         let cursor = request.params().and_then(|params| params.get("cursor"));
         if cursor.is_none() {
@@ -66,8 +66,18 @@ impl ParamHeaders {
         self.broken.contains(&name).then_some(name)
     }
 
+    /// The headers that the tool of this call has, wanted by these arguments or not.
+    pub(crate) fn names(&self, call: &Message) -> Vec<HeaderName> {
+        if call.method() != Some(names::TOOLS_CALL) || self.tools.is_empty() {
+            return Vec::new();
+        }
+        let name = call.params().and_then(|params| params.get("name"));
+        let params = name.and_then(|name| self.tools.get(&*name.text()?));
+        params.into_iter().flatten().map(|param| param.header.clone()).collect()
+    }
+
     /// Adds what the tool of this call wants.
-    pub(super) fn add_to(&self, headers: &mut HeaderMap, call: &Message) {
+    pub(crate) fn add_to(&self, headers: &mut HeaderMap, call: &Message) {
         if call.method() != Some(names::TOOLS_CALL) || self.tools.is_empty() {
             return;
         }

@@ -8,13 +8,13 @@ use base64::engine::general_purpose::STANDARD;
 use hoist_proxy_core::{Message, RawJson, names};
 use http::{HeaderMap, HeaderName, HeaderValue};
 
-const MCP_METHOD: HeaderName = HeaderName::from_static("mcp-method");
-const MCP_NAME: HeaderName = HeaderName::from_static("mcp-name");
-pub(super) const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+pub(crate) const MCP_METHOD: HeaderName = HeaderName::from_static("mcp-method");
+pub(crate) const MCP_NAME: HeaderName = HeaderName::from_static("mcp-name");
+pub(crate) const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 
 /// Adds the headers of a modern message: `MCP-Protocol-Version`, `Mcp-Method` and, where the method
 /// has one, `Mcp-Name`.
-pub(super) fn describe(headers: &mut HeaderMap, message: &Message, version: &str) {
+pub(crate) fn describe(headers: &mut HeaderMap, message: &Message, version: &str) {
     let mut add = |name: HeaderName, value: &str| {
         if let Ok(value) = HeaderValue::from_str(&encoded(value)) {
             headers.insert(name, value);

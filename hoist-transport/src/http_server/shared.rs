@@ -23,7 +23,7 @@ use super::refusal::Refusal;
 use super::request_headers::{PROTOCOL_VERSION, describe};
 use super::sse::{SseEvent, SseParser};
 
-pub(super) const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
+pub(crate) const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 
 /// How long the end of a session is waited for.
 const DELETE_TIMEOUT: Duration = Duration::from_secs(2);
