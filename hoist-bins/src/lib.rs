@@ -4,6 +4,7 @@
 pub mod cli;
 pub mod demo;
 mod diagnostics;
+mod listen;
 mod logs;
 pub mod mcp;
 pub mod program;

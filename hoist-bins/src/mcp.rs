@@ -1,16 +1,18 @@
 //! `hoist-mcp`: the proxy, wired up from its options.
 
+use std::error::Error as StdError;
 use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use hoist_proxy_core::{Error, Layer, Proxy, Report, SessionId};
+use hoist_proxy_core::{Downstream, Error, Layer, Proxy, SessionId};
 use hoist_trace::{RecordLayer, RecordOptions};
 use hoist_transport::{Stderr, Stdio, Termination};
 
 use crate::cli::McpOptions;
 use crate::diagnostics::{report_to, with_causes};
+use crate::listen::{self, ListenerError};
 use crate::server::{Server, ServerError, server};
 
 /// The exit code when the proxy itself fails: the log cannot be created, the server not be
@@ -75,7 +77,9 @@ pub fn run_with(
                 _ => &*error,
             };
             stderr.say(&with_causes(shown));
-            error.downcast_ref().map_or(EXIT_FAILED, ServerError::exit_code)
+            let server = error.downcast_ref().map(ServerError::exit_code);
+            let listen = error.downcast_ref().map(ListenerError::exit_code);
+            server.or(listen).unwrap_or(EXIT_FAILED)
         }
     }
 }
@@ -85,25 +89,43 @@ fn serve(
     surroundings: &Surroundings,
     layers: Vec<Box<dyn Layer>>,
     stderr: &Arc<Stderr>,
-) -> Result<u8, Box<dyn std::error::Error>> {
+) -> Result<u8, Box<dyn StdError>> {
     let starting = |what| move |source| Error::Io { what, source: Arc::new(source) };
     room_for_runtime().map_err(starting("opening the files of the async runtime"))?;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(starting("starting the async runtime"))?;
-    let report = runtime.block_on(async {
+    // One host is one task; many hosts have all there is.
+    let mut runtime = match options.listen {
+        Some(_) => tokio::runtime::Builder::new_multi_thread(),
+        None => tokio::runtime::Builder::new_current_thread(),
+    };
+    let runtime = runtime.enable_all().build().map_err(starting("starting the async runtime"))?;
+    let code = runtime.block_on(async {
         // Before anything is started, so that no signal is lost.
         let termination = Termination::catch().map_err(starting("catching signals"))?;
         // The log is not worth the session.
         hoist_transport::outlive_file_limit().map_err(starting("catching signals"))?;
         let server = server(&options, surroundings, &termination)?;
-        let proxy = proxy(options, server, surroundings, layers, stderr, &termination);
-        Ok::<Report, Box<dyn std::error::Error>>(proxy.run(termination.requested()).await?)
-    })?;
+        if let Some(listen) = &options.listen {
+            let listening = listen::listener(listen)?.bind().await?;
+            let (url, closed) = (listening.url().to_owned(), listening.closed());
+            let proxy = Proxy::new(listening, server).on_session(listen::tell(stderr));
+            if let Some(dir) = &options.record {
+                stderr.say(&format!("recording to {}", dir.display()));
+            }
+            let proxy = with_layers(proxy, options, surroundings, layers, stderr);
+            listen::announce(&url, stderr);
+            listen::run(proxy, closed, &termination, stderr).await?;
+            return Ok(0);
+        }
+        let process_id = std::process::id();
+        let proxy = Proxy::new(Stdio::new().watched_by(&termination), server)
+            .session_names(move |_| SessionId::at(SystemTime::now(), process_id, None));
+        let proxy = with_layers(proxy, options, surroundings, layers, stderr);
+        let report = proxy.run(termination.requested()).await?;
+        Ok::<u8, Box<dyn StdError>>(exit_code(report.into_last()?.exit_code))
+    });
     // A thread that waits for standard input must not keep the process.
     runtime.shutdown_background();
-    Ok(exit_code(report.into_last()?.exit_code))
+    code
 }
 
 /// The runtime panics where it cannot open what it needs for signals, so that is tried before.
@@ -120,19 +142,14 @@ fn room_for_runtime() -> std::io::Result<()> {
     Ok(())
 }
 
-fn proxy(
+fn with_layers<D: Downstream>(
+    proxy: Proxy<D, Server>,
     options: McpOptions,
-    server: Server,
     surroundings: &Surroundings,
     layers: Vec<Box<dyn Layer>>,
     stderr: &Arc<Stderr>,
-    termination: &Termination,
-) -> Proxy<Stdio, Server> {
-    let process_id = std::process::id();
-    let mut proxy = Proxy::new(Stdio::new().watched_by(termination), server)
-        .max_message_bytes(options.max_message_bytes)
-        .end_grace(options.grace)
-        .session_names(move |_| SessionId::at(SystemTime::now(), process_id, None));
+) -> Proxy<D, Server> {
+    let mut proxy = proxy.max_message_bytes(options.max_message_bytes).end_grace(options.grace);
     if options.record.is_some() {
         proxy = proxy.layer(recorder(options, surroundings, stderr));
     }
@@ -151,8 +168,15 @@ fn recorder(options: McpOptions, surroundings: &Surroundings, stderr: &Arc<Stder
         .server_command(options.command)
         // Whoever lets messages be longer wants them in the log, too.
         .queue_max_bytes(RecordOptions::QUEUE_MAX_BYTES.max(options.max_message_bytes))
-        .on_open(move |path| opened.say(&format!("recording to {}", path.display())))
         .on_close(move |path, report| say_lost(&closed, path, report));
+    if options.listen.is_none() {
+        record =
+            record.on_open(move |path| opened.say(&format!("recording to {}", path.display())));
+        // Hosts by URL name their sessions themselves.
+        if let Some(session) = surroundings.host_session.clone().or_else(host_process) {
+            record = record.host_session(session);
+        }
+    }
     if let Some(upstream) = &options.upstream {
         record = record.server_url(&upstream.url);
     }
@@ -164,9 +188,6 @@ fn recorder(options: McpOptions, surroundings: &Surroundings, stderr: &Arc<Stder
     }
     if let Some(name) = options.server_name {
         record = record.server_name(name);
-    }
-    if let Some(session) = surroundings.host_session.clone().or_else(host_process) {
-        record = record.host_session(session);
     }
     if let Some(days) = options.retain_days {
         record = record.retain_days(days);

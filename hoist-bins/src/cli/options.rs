@@ -5,6 +5,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use hoist_transport::Listener;
+
 use super::error::{Problem, UsageError};
 use super::matches::Matches;
 use super::parse::{Environment, Invocation, parse};
@@ -28,10 +30,29 @@ pub struct McpOptions {
     pub grace: Duration,
     /// `--max-message-bytes`: the longest message held in memory.
     pub max_message_bytes: usize,
+    /// Where hosts connect by URL, in place of standard input and output.
+    pub listen: Option<ListenOptions>,
     /// The server's URL and what goes with it, in place of a command.
     pub upstream: Option<UpstreamOptions>,
     /// The server's program and its arguments; empty only for a server by URL.
     pub command: Vec<OsString>,
+}
+
+/// Hosts by URL.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListenOptions {
+    /// `--listen`: where.
+    pub address: SocketAddr,
+    /// `--listen-token-file`: the file with the token that hosts must show.
+    pub token_file: Option<PathBuf>,
+    /// `--listen-idle`: how long a session lasts that nobody uses.
+    pub idle: Duration,
+    /// `--listen-max-sessions`: how many sessions there are at once at most.
+    pub max_sessions: usize,
+    /// `--listen-max-body`: the longest message a host may send, in bytes.
+    pub max_body_bytes: usize,
+    /// `--listen-tls-cert` and `--listen-tls-key`: the files that TLS is served with.
+    pub tls: Option<(PathBuf, PathBuf)>,
 }
 
 /// A server by URL.
@@ -124,19 +145,51 @@ pub fn demo_options(
 impl TryFrom<&Matches> for McpOptions {
     type Error = UsageError;
 
-    /// Refuses flags for a server by URL where there is none.
+    /// Refuses flags for a server or for hosts by URL where there are none.
     fn try_from(matches: &Matches) -> Result<Self, UsageError> {
+        let usage = |problem| UsageError { program: matches.program().to_owned(), problem };
+        let needs = |flags: &[&'static str], needs| {
+            let flag = flags.iter().copied().find(|flag| matches.is_given(flag));
+            flag.map_or(Ok(()), |flag| Err(usage(Problem::Needs { flag, needs })))
+        };
         let upstream = matches.text("--upstream").map(|url| UpstreamOptions {
             url,
             headers: matches.pairs("--upstream-header"),
             ca: matches.path("--upstream-ca"),
             restart: matches.text("--upstream-restart").as_deref() != Some("off"),
         });
-        for flag in ["--upstream-header", "--upstream-ca", "--upstream-restart"] {
-            if upstream.is_none() && matches.is_given(flag) {
-                let problem = Problem::Needs { flag, needs: "--upstream" };
-                return Err(UsageError { program: matches.program().to_owned(), problem });
-            }
+        if upstream.is_none() {
+            needs(&["--upstream-header", "--upstream-ca", "--upstream-restart"], "--upstream")?;
+        }
+        let listen = matches.address("--listen").map(|address| ListenOptions {
+            address,
+            token_file: matches.path("--listen-token-file"),
+            idle: matches.number("--listen-idle").map_or(Listener::IDLE, minutes),
+            max_sessions: matches
+                .number("--listen-max-sessions")
+                .and_then(|sessions| sessions.try_into().ok())
+                .unwrap_or(Listener::MAX_SESSIONS),
+            max_body_bytes: matches.bytes("--listen-max-body").unwrap_or(Listener::MAX_BODY_BYTES),
+            tls: matches.path("--listen-tls-cert").zip(matches.path("--listen-tls-key")),
+        });
+        if listen.is_none() {
+            needs(
+                &[
+                    "--listen-token-file",
+                    "--listen-idle",
+                    "--listen-max-sessions",
+                    "--listen-max-body",
+                    "--listen-tls-cert",
+                    "--listen-tls-key",
+                ],
+                "--listen",
+            )?;
+        }
+        if !matches.is_given("--listen-tls-key") {
+            needs(&["--listen-tls-cert"], "--listen-tls-key")?;
+        }
+        if !matches.is_given("--listen-tls-cert") {
+            needs(&["--listen-tls-key"], "--listen-tls-cert")?;
         }
         Ok(Self {
             record: matches.path("--record"),
@@ -146,10 +199,15 @@ impl TryFrom<&Matches> for McpOptions {
             retain_days: matches.number("--retain-days").and_then(|days| days.try_into().ok()),
             grace: matches.seconds("--grace").unwrap_or(Duration::from_secs(5)),
             max_message_bytes: matches.bytes("--max-message-bytes").unwrap_or(64 << 20),
+            listen,
             upstream,
             command: matches.server_command().to_vec(),
         })
     }
+}
+
+fn minutes(minutes: u64) -> Duration {
+    Duration::from_secs(minutes.saturating_mul(60))
 }
 
 /// For a [`Matches`] of [`tables::DEMO`]; of another table, flags it lacks are taken as absent.

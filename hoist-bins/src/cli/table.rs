@@ -92,7 +92,7 @@ pub enum Kind {
         /// The smallest value accepted; the largest is what memory can address.
         min: usize,
     },
-    /// An IP address and a port.
+    /// An IP address and a port; `:PORT` and `localhost:PORT` are 127.0.0.1's.
     Address,
     /// A name and another, with `=` between them; neither is empty.
     Pair,

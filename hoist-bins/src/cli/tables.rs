@@ -70,6 +70,58 @@ pub static MCP: Command = Command {
             ..FLAG
         },
         Flag {
+            long: "--listen",
+            value: "ADDR",
+            kind: Kind::Address,
+            about: "Serve hosts that connect by URL at this address and port, in place of standard input and output, and \
+                    print the URL. Each host session gets a server of its own. Port 0 is any that is free.",
+            ..FLAG
+        },
+        Flag {
+            long: "--listen-token-file",
+            value: "FILE",
+            kind: Kind::Path,
+            about: "Answer only hosts that send Authorization: Bearer with the token in this file. Without it only \
+                    loopback addresses can be listened on.",
+            ..FLAG
+        },
+        Flag {
+            long: "--listen-tls-cert",
+            value: "FILE",
+            kind: Kind::Path,
+            about: "Serve over TLS with the certificates in this PEM file, the server's own first.",
+            ..FLAG
+        },
+        Flag {
+            long: "--listen-tls-key",
+            value: "FILE",
+            kind: Kind::Path,
+            about: "The private key to that certificate, in PEM form.",
+            ..FLAG
+        },
+        Flag {
+            long: "--listen-idle",
+            value: "MINUTES",
+            kind: Kind::Number { min: 1, max: 525_600 },
+            about: "End a session once no request came and no stream was open for so long. 240 without this flag.",
+            ..FLAG
+        },
+        Flag {
+            long: "--listen-max-sessions",
+            value: "N",
+            kind: Kind::Number { min: 1, max: 100_000 },
+            about: "How many sessions there may be at once. 64 without this flag.",
+            ..FLAG
+        },
+        Flag {
+            long: "--listen-max-body",
+            value: "N",
+            kind: Kind::Bytes { min: 1024 },
+            about: "The longest message a host may send: plain bytes, or with the suffix KiB, MiB or GiB. 4MiB without \
+                    this flag.",
+            ..FLAG
+        },
+        Flag {
             long: "--grace",
             value: "SECONDS",
             kind: Kind::Seconds { max: 86_400 },
@@ -96,6 +148,10 @@ pub static MCP: Command = Command {
         Example {
             about: "A server by URL, with a key from the environment",
             arguments: "--upstream https://a.example/mcp --upstream-header X-Key=KEY",
+        },
+        Example {
+            about: "Hosts that connect by URL",
+            arguments: "--listen 127.0.0.1:8931 -- npx -y some-mcp-server",
         },
         Example {
             about: "Look at the messages of the built-in demo server",

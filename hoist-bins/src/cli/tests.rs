@@ -123,6 +123,7 @@ fn a_bare_command_gets_the_defaults() {
         retain_days: None,
         grace: Duration::from_secs(5),
         max_message_bytes: 67_108_864,
+        listen: None,
         upstream: None,
         command: words(&["server"]),
     };
@@ -139,6 +140,7 @@ fn every_flag_is_read_in_both_spellings() {
         retain_days: Some(30),
         grace: Duration::from_millis(500),
         max_message_bytes: 1024,
+        listen: None,
         upstream: None,
         command: words(&["s"]),
     };

@@ -40,7 +40,7 @@ pub(super) fn read(
     let value = typed.to_str().and_then(|text| match flag.kind {
         Kind::Switch | Kind::Path => None,
         Kind::Text => Some(Value::Text(text.to_owned())),
-        Kind::Address => text.parse().ok().map(Value::Address),
+        Kind::Address => address(text).map(Value::Address),
         Kind::Pair => text
             .split_once('=')
             .filter(|(name, value)| !name.is_empty() && !value.is_empty())
@@ -78,6 +78,14 @@ fn path(flag: &Flag, typed: &Path, environment: &Environment) -> Result<PathBuf,
         None => {
             Err(Problem::NoHome { flag: flag.long, found: typed.to_string_lossy().into_owned() })
         }
+    }
+}
+
+/// An address and a port. Without an address, and for `localhost`, it is this machine's own.
+fn address(text: &str) -> Option<SocketAddr> {
+    match text.strip_prefix("localhost").unwrap_or(text).strip_prefix(':') {
+        Some(port) => Some(SocketAddr::from(([127, 0, 0, 1], digits(port)?.parse().ok()?))),
+        None => text.parse().ok(),
     }
 }
 
