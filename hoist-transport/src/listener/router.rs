@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use bytes::Bytes;
 use hoist_proxy_core::{Era, Line, Message, RequestId, names};
@@ -16,7 +17,7 @@ use super::waiting::{Kept, Waiting};
 use crate::http_server::ParamHeaders;
 
 /// How long a stream may take nothing while too much waits in the session.
-const STALLED_AFTER: std::time::Duration = std::time::Duration::from_secs(60);
+const STALLED_AFTER: Duration = Duration::from_secs(60);
 
 /// So much may wait in a session's streams before the server is not read from any more: 64 MiB.
 const MAX_QUEUED_BYTES: usize = 64 << 20;
@@ -39,6 +40,8 @@ pub(super) struct Awaited {
     pub(super) token: Option<(RequestId, Option<RequestId>)>,
     /// Whether the server may say things about it to log (modern).
     pub(super) logs: bool,
+    /// When the host cancelled it (legacy): the server need not answer it any more.
+    pub(super) cancelled: Option<Instant>,
     /// The request itself, where its answer says which arguments are repeated in headers.
     pub(super) listing: Option<Message>,
 }
@@ -51,6 +54,9 @@ pub(super) enum Carries {
     /// The answers, to be one body.
     AnswersOnly,
 }
+
+/// How long the answer to a cancelled request is still waited for.
+const LATE_ANSWER: Duration = Duration::from_secs(30);
 
 /// How a POST's stream is to be.
 #[derive(Debug, Clone, Copy)]
@@ -126,6 +132,11 @@ impl Router {
             params: ParamHeaders::default(),
             over: None,
         }
+    }
+
+    /// How many streams there are, with a connection or without.
+    pub(super) fn streams(&self) -> usize {
+        self.streams.len()
     }
 
     /// How many streams have a connection.
@@ -331,8 +342,38 @@ impl Router {
     /// The server ends the stream of this request, and gives no answer.
     pub(super) fn end_stream_of(&mut self, id: &RequestId) {
         let Some((number, _)) = self.answered(id) else { return };
-        if let Some(stream) = self.streams.get_mut(&number) {
+        let Some(stream) = self.streams.get_mut(&number) else { return };
+        if stream.connection.is_some() {
             wake(stream.waker.take());
+        } else if stream.is_over() {
+            self.streams.remove(&number);
+        }
+    }
+
+    /// The host cancels a request, and may leave its stream open all the same.
+    pub(super) fn cancelled(&mut self, id: &RequestId, now: Instant) {
+        let Some(number) = self.by_id.get(id).and_then(|streams| streams.front()) else { return };
+        let Some(stream) = self.streams.get_mut(number) else { return };
+        for request in &mut stream.awaited {
+            if request.id.as_ref() == Some(id) {
+                request.cancelled.get_or_insert(now);
+            }
+        }
+    }
+
+    /// Ends the streams of requests that were cancelled and not answered.
+    pub(super) fn end_cancelled(&mut self, now: Instant) {
+        let is_late = |request: &Awaited| {
+            request.cancelled.is_some_and(|at| now.saturating_duration_since(at) >= LATE_ANSWER)
+        };
+        let late: Vec<RequestId> = self
+            .streams
+            .values()
+            .flat_map(|stream| stream.awaited.iter().filter(|request| is_late(request)))
+            .filter_map(|request| request.id.clone())
+            .collect();
+        for id in late {
+            self.end_stream_of(&id);
         }
     }
 

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use hoist_proxy_core::{
-    Host, INVALID_REQUEST, Kind, Message, RawJson, SessionId, modern_version, names,
+    Host, INVALID_REQUEST, Kind, Message, RawJson, RequestId, SessionId, modern_version, names,
 };
 use http::header::{ALLOW, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::request::Parts;
@@ -43,8 +43,8 @@ const PRIMED_FROM: &str = "2025-11-25";
 /// JSON-RPC's code for what a method cannot be called with.
 const INVALID_PARAMS: i64 = -32602;
 
-/// So many streams one session may have open.
-const MAX_STREAMS: usize = 1_024;
+/// So many streams one session may have, those that their hosts left among them.
+const MAX_STREAMS: usize = 4_096;
 
 pub(super) struct Service {
     pub(super) access: Access,
@@ -205,7 +205,9 @@ impl Service {
         let awaited: Vec<Awaited> = incoming.requests().map(Awaited::of).collect();
         if awaited.is_empty() {
             let room = session.room().await.ok_or_else(gone)?;
-            return if session.say(incoming.line().clone(), room) {
+            let cancels: Vec<RequestId> =
+                incoming.messages().iter().filter_map(cancelled).collect();
+            return if session.say(incoming.line().clone(), room, &cancels) {
                 Ok(empty(StatusCode::ACCEPTED))
             } else {
                 Err(gone())
@@ -253,7 +255,7 @@ impl Service {
         if message.kind() != Kind::Request {
             // A request is cancelled by closing its stream: an id may be another caller's.
             if message.method() != Some(names::CANCELLED) {
-                session.say(message.line().clone(), room);
+                session.say(message.line().clone(), room, &[]);
             }
             return Ok(empty(StatusCode::ACCEPTED));
         }
@@ -348,6 +350,12 @@ async fn first(attached: &Attached, accepts: Accepts) -> Option<Event> {
     }
 }
 
+/// The id of the request that a message cancels.
+fn cancelled(message: &Message) -> Option<RequestId> {
+    let params = message.params().filter(|_| message.method() == Some(names::CANCELLED))?;
+    RequestId::parse(params.get("requestId")?.as_bytes())
+}
+
 fn carries(accepts: Accepts) -> Carries {
     if accepts.events { Carries::Everything } else { Carries::AnswersOnly }
 }
@@ -408,7 +416,7 @@ fn gone() -> Refused {
 }
 
 fn busy() -> Refused {
-    let why = format!("a session may have {MAX_STREAMS} streams open at most");
+    let why = format!("a session may have {MAX_STREAMS} streams at most");
     later(&why, None)
 }
 

@@ -140,11 +140,19 @@ impl Session {
         Arc::clone(&self.room).acquire_owned().await.ok()
     }
 
-    /// Hands a line to the engine.
-    pub(super) fn say(&self, line: Line, room: OwnedSemaphorePermit) -> bool {
+    /// Hands a line to the engine, and the requests it cancels to the streams.
+    pub(super) fn say(
+        &self,
+        line: Line,
+        room: OwnedSemaphorePermit,
+        cancels: &[RequestId],
+    ) -> bool {
         let mut state = self.state();
         if state.host_left || state.is_over {
             return false;
+        }
+        for id in cancels {
+            state.router.cancelled(id, Instant::now());
         }
         state.push(Inbound { line, _room: Some(room) });
         true
@@ -224,9 +232,9 @@ impl Session {
         modern::mismatch(headers, message, version, &self.state().router.params)
     }
 
-    /// How many streams are open.
+    /// How many streams there are.
     pub(super) fn streams(&self) -> usize {
-        self.state().router.connected()
+        self.state().router.streams()
     }
 
     /// Ends the session from the host's side.
@@ -246,6 +254,7 @@ impl Session {
         let mut state = self.state();
         let told = state.router.expire(now);
         let cancelled = state.router.cut_stalled(now);
+        state.router.end_cancelled(now);
         state.push_all(told);
         state.cancel(&cancelled);
         if !state.router.is_full() {
