@@ -109,23 +109,27 @@ impl Service {
             return Err(refusal(StatusCode::UNSUPPORTED_MEDIA_TYPE, None, INVALID_REQUEST, why));
         }
         let incoming = read(body(headers, http_body, self.max_body_bytes).await?)?;
-        let said = text(headers, &PROTOCOL_VERSION).unwrap_or_default();
-        let says_modern = is_modern(said) && !headers.contains_key(&SESSION_ID);
-        if let Incoming::One(message) = &incoming {
-            if let Some(version) = modern_version(message.params()) {
-                return self.modern(headers, message, &version, accepts, address).await;
-            }
-            if message.method() == Some(names::INITIALIZE) && message.kind() == Kind::Request {
-                return self.initialize(headers, message, accepts).await;
-            }
+        let says_modern = is_modern(text(headers, &PROTOCOL_VERSION).unwrap_or_default());
+        let Incoming::One(message) = &incoming else {
             if says_modern {
-                return Err(without_meta(message));
+                let why = "this revision has no batches";
+                return Err(refusal(StatusCode::BAD_REQUEST, None, INVALID_REQUEST, why));
             }
-        } else if says_modern {
-            let why = "this revision has no batches";
-            return Err(refusal(StatusCode::BAD_REQUEST, None, INVALID_REQUEST, why));
+            return self.legacy(headers, &incoming, accepts).await;
+        };
+        if message.method() == Some(names::INITIALIZE) && message.kind() == Kind::Request {
+            return self.initialize(headers, message, accepts).await;
         }
-        self.legacy(headers, &incoming, accepts).await
+        // A host may put modern members into the messages of a session that it began by
+        // `initialize`. In the modern era the session's header would mean nothing.
+        let in_session = !says_modern && self.names_session(headers);
+        match modern_version(message.params()) {
+            Some(version) if !in_session => {
+                self.modern(headers, message, &version, accepts, address).await
+            }
+            None if says_modern && !self.names_session(headers) => Err(without_meta(message)),
+            _ => self.legacy(headers, &incoming, accepts).await,
+        }
     }
 
     /// A legacy session begins.
@@ -136,6 +140,7 @@ impl Service {
             .sessions
             .open_legacy(id.clone(), host)
             .map_err(|why| no_session(why, Some(message)))?;
+        let mut untold = Untold { sessions: &self.sessions, session: Some(Arc::clone(&session)) };
         let _visit = session.visit();
         let wanted = Wanted { carries: carries(accepts), is_primed: false };
         let attached = ask(&session, message.line(), vec![Awaited::of(message)], wanted)
@@ -147,7 +152,6 @@ impl Service {
                 // No session came of it.
                 let status =
                     if session.has_begun() { StatusCode::OK } else { StatusCode::BAD_GATEWAY };
-                self.sessions.end(&session);
                 return Ok(json(status, answer.clone()));
             }
             if let Some(version) = agreed_version(answer) {
@@ -161,8 +165,14 @@ impl Service {
         };
         if let Ok(id) = HeaderValue::from_str(&id) {
             response.headers_mut().insert(SESSION_ID, id);
+            untold.session = None;
         }
         Ok(response)
+    }
+
+    /// Whether a request names a legacy session that there is.
+    fn names_session(&self, headers: &HeaderMap) -> bool {
+        text(headers, &SESSION_ID).is_some_and(|id| self.sessions.legacy(id).is_some())
     }
 
     /// The legacy session that a request names.
@@ -326,6 +336,21 @@ impl Service {
         let (session, _) = self.session(headers, None)?;
         self.sessions.end(&session);
         Ok(empty(StatusCode::OK))
+    }
+}
+
+/// A session whose id no host knows, and that is ended unless one is told: its host may have left, or
+/// was refused by the server.
+struct Untold<'a> {
+    sessions: &'a Sessions,
+    session: Option<Arc<Session>>,
+}
+
+impl Drop for Untold<'_> {
+    fn drop(&mut self) {
+        if let Some(session) = &self.session {
+            self.sessions.end(session);
+        }
     }
 }
 
