@@ -117,7 +117,8 @@ impl Service {
             }
             return self.legacy(headers, &incoming, accepts).await;
         };
-        if message.method() == Some(names::INITIALIZE) && message.kind() == Kind::Request {
+        let begins = message.method() == Some(names::INITIALIZE) && message.kind() == Kind::Request;
+        if begins && !says_modern {
             return self.initialize(headers, message, accepts).await;
         }
         // A host may put modern members into the messages of a session that it began by
