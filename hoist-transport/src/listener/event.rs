@@ -62,9 +62,10 @@ impl Event {
         self.message.len() + 64
     }
 
-    /// The event as it crosses the wire, in pieces: a long message is not copied.
-    pub(super) fn wire(&self, pieces: &mut VecDeque<Bytes>) {
-        let mut head = BytesMut::with_capacity(64 + self.message.len().min(COPIED_BYTES));
+    /// Adds the event as it crosses the wire. Short ones become one piece with what is last there; a
+    /// long message is not copied.
+    pub(super) fn wire(&self, wire: &mut Wire) {
+        let head = &mut wire.last;
         if !self.message.is_empty() {
             // Some clients take events without a name for none.
             head.put_slice(b"event: message\n");
@@ -79,11 +80,42 @@ impl Event {
         let message = one_line(&self.message);
         if message.len() <= COPIED_BYTES {
             head.put_slice(&message);
-            head.put_slice(b"\n\n");
-            pieces.push_back(head.freeze());
         } else {
-            pieces.extend([head.freeze(), message, Bytes::from_static(b"\n\n")]);
+            wire.pieces.extend([head.split().freeze(), message]);
         }
+        wire.last.put_slice(b"\n\n");
+    }
+}
+
+/// What is about to cross the wire.
+#[derive(Debug, Default)]
+pub(super) struct Wire {
+    pieces: VecDeque<Bytes>,
+    /// What short ones are added to.
+    last: BytesMut,
+}
+
+impl Wire {
+    /// Whether enough is there to be sent.
+    pub(super) fn is_plenty(&self) -> bool {
+        !self.pieces.is_empty() || self.last.len() >= COPIED_BYTES
+    }
+
+    pub(super) fn len_bytes(&self) -> usize {
+        self.pieces.iter().map(Bytes::len).sum::<usize>() + self.last.len()
+    }
+
+    /// A line that hosts take no notice of.
+    pub(super) fn comment(&mut self) {
+        self.last.put_slice(b": still here\n\n");
+    }
+
+    /// The next piece to send.
+    pub(super) fn next(&mut self) -> Option<Bytes> {
+        if let Some(piece) = self.pieces.pop_front() {
+            return Some(piece);
+        }
+        (!self.last.is_empty()).then(|| self.last.split().freeze())
     }
 }
 
@@ -102,9 +134,11 @@ mod tests {
 
     fn wire(message: &[u8], id: Option<EventId>) -> String {
         let message = Bytes::copy_from_slice(message);
-        let mut pieces = VecDeque::new();
-        Event { id, message, role: Role::Beside }.wire(&mut pieces);
-        let all: Vec<u8> = pieces.into_iter().flatten().collect();
+        let mut wire = Wire::default();
+        Event { id, message, role: Role::Beside }.wire(&mut wire);
+        let len_bytes = wire.len_bytes();
+        let all: Vec<u8> = std::iter::from_fn(|| wire.next()).flatten().collect();
+        assert_eq!(all.len(), len_bytes);
         String::from_utf8(all).unwrap()
     }
 
@@ -120,10 +154,17 @@ mod tests {
     #[test]
     fn a_long_message_is_not_copied() {
         let message = Bytes::from(vec![b'1'; COPIED_BYTES + 1]);
-        let mut pieces = VecDeque::new();
-        Event { id: None, message: message.clone(), role: Role::Beside }.wire(&mut pieces);
-        assert_eq!(pieces.len(), 3);
+        let event =
+            |message: &Bytes| Event { id: None, message: message.clone(), role: Role::Beside };
+        let mut wire = Wire::default();
+        event(&Bytes::from_static(b"{}")).wire(&mut wire);
+        assert!(!wire.is_plenty());
+        event(&message).wire(&mut wire);
+        event(&Bytes::from_static(b"[]")).wire(&mut wire);
+        let pieces: Vec<Bytes> = std::iter::from_fn(|| wire.next()).collect();
+        assert_eq!(pieces[0], "event: message\ndata: {}\n\nevent: message\ndata: ");
         assert_eq!(pieces[1].as_ptr(), message.as_ptr());
+        assert_eq!(pieces[2], "\n\nevent: message\ndata: []\n\n");
     }
 
     #[test]

@@ -1,6 +1,5 @@
 //! HTTP answers, and the streams among them.
 
-use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -10,12 +9,12 @@ use bytes::Bytes;
 use hoist_proxy_core::RequestId;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderName, HeaderValue, Response, StatusCode};
-use http_body::{Body as HttpBody, Frame};
+use http_body::{Body as HttpBody, Frame, SizeHint};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt as _, Full};
 use tokio::time::{Instant, Sleep};
 
-use super::event::Event;
+use super::event::{Event, Wire};
 use super::router::coded_error_line;
 use super::session::Attached;
 
@@ -71,19 +70,27 @@ pub(super) fn refusal(status: StatusCode, id: Option<&RequestId>, code: i64, why
     json(status, line.body_bytes()).into()
 }
 
-/// A stream of events, the first of which may be there already.
-pub(super) fn events(attached: Attached, first: Option<Event>) -> Response<Body> {
-    let mut pieces = VecDeque::new();
-    if let Some(first) = first {
-        first.wire(&mut pieces);
+/// A stream of events that is over already.
+pub(super) fn whole_events(all: &[Event]) -> Response<Body> {
+    let mut wire = Wire::default();
+    for event in all {
+        event.wire(&mut wire);
     }
-    let body = EventStream {
-        attached,
-        pieces,
-        sent: Instant::now(),
-        keep_alive: Box::pin(tokio::time::sleep(KEEP_ALIVE)),
-    };
-    let mut response = Response::new(body.boxed_unsync());
+    of_events(Whole(wire).boxed_unsync())
+}
+
+/// A stream of events, the first of which may be there already.
+pub(super) fn events(attached: Attached, first: impl IntoIterator<Item = Event>) -> Response<Body> {
+    let mut wire = Wire::default();
+    for event in first {
+        event.wire(&mut wire);
+    }
+    let keep_alive = Box::pin(tokio::time::sleep(KEEP_ALIVE));
+    of_events(EventStream { attached, wire, sent: Instant::now(), keep_alive }.boxed_unsync())
+}
+
+fn of_events(body: Body) -> Response<Body> {
+    let mut response = Response::new(body);
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache, no-transform"));
@@ -91,9 +98,28 @@ pub(super) fn events(attached: Attached, first: Option<Event>) -> Response<Body>
     response
 }
 
+/// A body that is there already.
+struct Whole(Wire);
+
+impl HttpBody for Whole {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        Poll::Ready(self.0.next().map(|piece| Ok(Frame::data(piece))))
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.0.len_bytes() as u64)
+    }
+}
+
 struct EventStream {
     attached: Attached,
-    pieces: VecDeque<Bytes>,
+    wire: Wire,
     /// When something was last sent.
     sent: Instant,
     keep_alive: Pin<Box<Sleep>>,
@@ -109,24 +135,31 @@ impl HttpBody for EventStream {
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         let this = &mut *self;
         loop {
-            if let Some(piece) = this.pieces.pop_front() {
+            let mut is_over = false;
+            while !this.wire.is_plenty() {
+                match this.attached.poll_event(cx) {
+                    Poll::Ready(Some(event)) => event.wire(&mut this.wire),
+                    Poll::Ready(None) => {
+                        is_over = true;
+                        break;
+                    }
+                    Poll::Pending => break,
+                }
+            }
+            if let Some(piece) = this.wire.next() {
                 this.sent = Instant::now();
                 return Poll::Ready(Some(Ok(Frame::data(piece))));
             }
-            match this.attached.poll_event(cx) {
-                Poll::Ready(Some(event)) => {
-                    event.wire(&mut this.pieces);
-                    continue;
-                }
-                Poll::Ready(None) => return Poll::Ready(None),
-                Poll::Pending => {}
+            if is_over {
+                return Poll::Ready(None);
             }
             std::task::ready!(this.keep_alive.as_mut().poll(cx));
             // The timer is set anew here only, not for each event.
+            let now = Instant::now();
             let due = this.sent + KEEP_ALIVE;
-            if Instant::now() >= due {
-                this.pieces.push_back(Bytes::from_static(b": still here\n\n"));
-                this.keep_alive.as_mut().reset(Instant::now() + KEEP_ALIVE);
+            if now >= due {
+                this.wire.comment();
+                this.keep_alive.as_mut().reset(now + KEEP_ALIVE);
             } else {
                 this.keep_alive.as_mut().reset(due);
             }

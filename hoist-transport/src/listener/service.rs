@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use hoist_proxy_core::{
     Host, INVALID_REQUEST, Kind, Message, RawJson, RequestId, SessionId, modern_version, names,
@@ -16,7 +17,7 @@ use super::access::{Access, Denied};
 use super::event::{Event, EventId, Role};
 use super::incoming::{Accepts, Incoming, answerable, body, is_json, read, text};
 use super::modern::{self, FIRST_MODERN, HEADER_MISMATCH};
-use super::respond::{Body, KEEP_ALIVE, Refused, empty, events, json, refusal};
+use super::respond::{Body, KEEP_ALIVE, Refused, empty, events, json, refusal, whole_events};
 use super::router::{Awaited, Carries, Wanted};
 use super::session::{Attached, ENDED, Session};
 use super::table::{NoSession, Sessions};
@@ -39,6 +40,10 @@ const BATCHES: &str = "2025-03-26";
 
 /// From this revision on, streams begin with an event that they can be resumed from.
 const PRIMED_FROM: &str = "2025-11-25";
+
+/// How long the head of an answer waits for the rest of it, to leave with it: most servers answer
+/// within.
+const SOON: Duration = Duration::from_millis(20);
 
 /// JSON-RPC's code for what a method cannot be called with.
 const INVALID_PARAMS: i64 = -32602;
@@ -231,7 +236,7 @@ impl Service {
         let wanted = Wanted { carries: carries(accepts), is_primed };
         let attached = ask(&session, incoming.line(), awaited, wanted).await.ok_or_else(gone)?;
         if accepts.events {
-            return Ok(events(attached, None));
+            return Ok(soon(attached).await);
         }
         let mut answers = Vec::new();
         while let Some(event) = attached.event().await {
@@ -380,6 +385,27 @@ async fn first(attached: &Attached, accepts: Accepts) -> Option<Event> {
 fn cancelled(message: &Message) -> Option<RequestId> {
     let params = message.params().filter(|_| message.method() == Some(names::CANCELLED))?;
     RequestId::parse(params.get("requestId")?.as_bytes())
+}
+
+/// A stream of events; where the answer comes soon, all of it in one piece.
+async fn soon(attached: Attached) -> Response<Body> {
+    let mut found = Vec::new();
+    let is_over = timeout(SOON, async {
+        loop {
+            match attached.event().await {
+                None => return true,
+                Some(event) => {
+                    let is_news = event.role == Role::Beside && !event.message.is_empty();
+                    found.push(event);
+                    if is_news {
+                        return false;
+                    }
+                }
+            }
+        }
+    });
+    let is_over = is_over.await.unwrap_or(false);
+    if is_over { whole_events(&found) } else { events(attached, found) }
 }
 
 fn carries(accepts: Accepts) -> Carries {
