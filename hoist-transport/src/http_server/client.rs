@@ -148,6 +148,13 @@ impl fmt::Display for SendError {
         match self {
             Self::Redirect { status, to } => {
                 let place = without_secrets(to);
+                if place.is_empty() {
+                    return write!(
+                        f,
+                        "the server answered HTTP {status} without saying where to go instead: \
+                         give the server's final URL"
+                    );
+                }
                 write!(f, "the server answered HTTP {status} and points to {place:?}, which is ")?;
                 f.write_str("not followed: give the server's final URL")
             }

@@ -65,31 +65,65 @@ impl Target {
         self.authorization.as_ref()
     }
 
-    /// Where a `Location` leads from `from`; `None` where that is another origin, or no URL.
+    /// Where a `Location` leads from `from`, resolved as RFC 3986 (5.2) says; `None` where that is
+    /// another origin, or no URL, or where nothing was said.
     pub(super) fn redirected(&self, from: &Uri, location: &str) -> Option<Uri> {
         let location = location.split('#').next().unwrap_or_default();
-        let uri = if location.starts_with("//") {
-            format!("{}:{location}", from.scheme_str()?).parse().ok()?
-        } else if has_scheme(location) {
-            location.parse::<Uri>().ok()?
+        if location.is_empty() {
+            // That is the URL that was asked for, which would only say so again.
+            return None;
+        }
+        let (base, path) = if let Some(whole) = whole(from, location) {
+            // What its user part says is not the user's.
+            let whole = Self::parse(&whole).ok()?.uri;
+            let path = without_dots(whole.path_and_query()?.as_str());
+            (whole, path)
         } else {
-            let path = if location.starts_with('/') {
-                location.to_owned()
-            } else if location.starts_with('?') {
-                format!("{}{location}", from.path())
-            } else {
-                let folder = from.path().rsplit_once('/').map_or("", |(folder, _)| folder);
-                format!("{folder}/{location}")
+            let path = match location.as_bytes()[0] {
+                b'/' => without_dots(location),
+                b'?' => format!("{}{location}", from.path()),
+                _ => {
+                    let folder = from.path().rsplit_once('/').map_or("", |(folder, _)| folder);
+                    without_dots(&format!("{folder}/{location}"))
+                }
             };
-            Uri::builder()
-                .scheme(from.scheme()?.clone())
-                .authority(from.authority()?.clone())
-                .path_and_query(path)
-                .build()
-                .ok()?
+            (from.clone(), path)
         };
+        let mut parts = base.into_parts();
+        parts.path_and_query = Some(path.parse().ok()?);
+        let uri = Uri::from_parts(parts).ok()?;
         (origin(&uri)? == origin(&self.uri)?).then_some(uri)
     }
+}
+
+/// A reference that names a host, as a whole URL.
+fn whole(from: &Uri, reference: &str) -> Option<String> {
+    if reference.starts_with("//") {
+        return Some(format!("{}:{reference}", from.scheme_str()?));
+    }
+    has_scheme(reference).then(|| reference.to_owned())
+}
+
+/// A path that starts with a slash, and its query, with the path's segments `.` and `..` carried
+/// out.
+fn without_dots(path_and_query: &str) -> String {
+    let (path, query) =
+        path_and_query.split_at(path_and_query.find('?').unwrap_or(path_and_query.len()));
+    let mut kept = Vec::new();
+    let mut segments = path.split('/').skip(1).peekable();
+    while let Some(segment) = segments.next() {
+        if segment == ".." {
+            // Above the root is the root.
+            kept.pop();
+        }
+        match segment {
+            // At the end they stand for a folder, whose name ends in a slash.
+            "." | ".." if segments.peek().is_none() => kept.push(""),
+            "." | ".." => {}
+            _ => kept.push(segment),
+        }
+    }
+    format!("/{}{query}", kept.join("/"))
 }
 
 /// Whether a reference is a whole URL. One that is not may still have `://` in its query.
@@ -183,10 +217,65 @@ mod tests {
             ("https://h:444/b", None),
             ("http://h/b", None),
             ("https://evil@h.other/b", None),
+            ("https://user:password@h/b", Some("https://h/b")),
             ("ftp://h/", None),
+            ("", None),
+            ("#x", None),
+            ("../b", Some("https://h:443/b")),
+            ("./b?c=../d", Some("https://h:443/a/b?c=../d")),
+            ("/x/./y/../z", Some("https://h:443/x/z")),
+            ("https://h/x/../z", Some("https://h/z")),
+            ("//h/x/..", Some("https://h/")),
+            ("../../../other", Some("https://h:443/other")),
+            ("..//other/b", Some("https://h:443//other/b")),
         ] {
             let uri = from.redirected(from.uri(), location).map(|uri| uri.to_string());
             assert_eq!(uri.as_deref(), expected, "{location}");
+        }
+    }
+
+    #[test]
+    fn dots_in_a_path_are_carried_out() {
+        // The examples of RFC 3986, 5.4, whose references are paths.
+        let from = target("http://a/b/c/d;p?q");
+        for (location, expected) in [
+            ("g", "http://a/b/c/g"),
+            ("./g", "http://a/b/c/g"),
+            ("g/", "http://a/b/c/g/"),
+            ("/g", "http://a/g"),
+            ("//a", "http://a/"),
+            ("?y", "http://a/b/c/d;p?y"),
+            ("g?y", "http://a/b/c/g?y"),
+            ("g?y#s", "http://a/b/c/g?y"),
+            (";x", "http://a/b/c/;x"),
+            ("g;x?y#s", "http://a/b/c/g;x?y"),
+            (".", "http://a/b/c/"),
+            ("./", "http://a/b/c/"),
+            ("..", "http://a/b/"),
+            ("../", "http://a/b/"),
+            ("../g", "http://a/b/g"),
+            ("../..", "http://a/"),
+            ("../../", "http://a/"),
+            ("../../g", "http://a/g"),
+            ("../../../g", "http://a/g"),
+            ("/./g", "http://a/g"),
+            ("/../g", "http://a/g"),
+            ("g.", "http://a/b/c/g."),
+            (".g", "http://a/b/c/.g"),
+            ("g..", "http://a/b/c/g.."),
+            ("..g", "http://a/b/c/..g"),
+            ("./../g", "http://a/b/g"),
+            ("./g/.", "http://a/b/c/g/"),
+            ("g/./h", "http://a/b/c/g/h"),
+            ("g/../h", "http://a/b/c/h"),
+            ("g;x=1/./y", "http://a/b/c/g;x=1/y"),
+            ("g;x=1/../y", "http://a/b/c/y"),
+            ("g?y/./x", "http://a/b/c/g?y/./x"),
+            ("g?y/../x", "http://a/b/c/g?y/../x"),
+            ("/x//../y", "http://a/x/y"),
+        ] {
+            let uri = from.redirected(from.uri(), location).map(|uri| uri.to_string());
+            assert_eq!(uri.as_deref(), Some(expected), "{location}");
         }
     }
 }

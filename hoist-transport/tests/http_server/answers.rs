@@ -136,7 +136,11 @@ async fn what_was_not_asked_for_is_not_unpacked() {
 async fn redirects_are_followed_within_the_origin_only() {
     let mut setup = Setup::new(|request| match (request.path.as_str(), request.rpc().as_str()) {
         ("/mcp", "x") => reply("307 Temporary Redirect", &[("location", "/mcp/?a")], ""),
-        ("/mcp/?a", "x") => reply("308 Permanent Redirect", &[("location", "/there")], ""),
+        ("/mcp/?a", "x") => reply("308 Permanent Redirect", &[("location", "/b/c/d")], ""),
+        ("/b/c/d", "x") => {
+            reply("307 Temporary Redirect", &[("location", "../.././x/../there")], "")
+        }
+        ("/mcp", "nowhere") => reply("307 Temporary Redirect", &[], ""),
         ("/mcp", "away") => {
             reply("307 Temporary Redirect", &[("location", "http://127.0.0.1:1/?key=secret")], "")
         }
@@ -155,7 +159,10 @@ async fn redirects_are_followed_within_the_origin_only() {
         let message = answer["error"]["message"].as_str().unwrap();
         assert!(message.contains(place) && !message.contains("secret"), "{answer}");
     }
-    assert!(setup.ask("3", "loop").await["error"].is_object());
+    let answer = setup.ask("3", "nowhere").await;
+    assert!(answer["error"]["message"].as_str().unwrap().contains("without saying"), "{answer}");
+    assert_eq!(setup.asked("nowhere").len(), 1);
+    assert!(setup.ask("4", "loop").await["error"].is_object());
     assert!(setup.asked("loop").len() < 20);
     setup.end().await;
 }
