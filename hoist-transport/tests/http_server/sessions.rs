@@ -1,6 +1,9 @@
 //! Sessions that the server drops, and how they end.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use tokio::time::{Instant, timeout};
 
 use crate::server::{Reply, Request, Setup, Step, legacy, reply, result};
 
@@ -124,6 +127,29 @@ async fn the_end_waits_for_answers_and_any_answer_to_it_will_do() {
         let asked = setup.end().await;
         assert_eq!(asked.iter().filter(|request| request.method == "DELETE").count(), 1);
     }
+}
+
+#[tokio::test]
+async fn an_end_that_the_server_never_answers_is_waited_for_2_seconds_at_most() {
+    let mut setup = Setup::new(|request| match request.rpc().as_str() {
+        "DELETE" => vec![Step::Wait(1)],
+        _ => legacy(request),
+    })
+    .await;
+    setup.handshake().await;
+    // With the stream that is refused, so that what comes next is the end.
+    setup.until_asked(3).await;
+    setup.host.close();
+    setup.until_asked(4).await;
+    assert_eq!(setup.asked("DELETE").len(), 1);
+    // The clock stands still but for what is waited for.
+    tokio::time::pause();
+    let began = Instant::now();
+    let asked = timeout(Duration::from_secs(60), setup.end()).await.unwrap();
+    let waited = began.elapsed();
+    // A timer is never early, and late by a millisecond at most.
+    assert!(waited <= Duration::from_millis(2001), "{waited:?}");
+    assert_eq!(asked.len(), 4);
 }
 
 #[tokio::test]
