@@ -181,7 +181,8 @@ pub static DEMO: Command = Command {
             value: "ADDR",
             kind: Kind::Address,
             about: "Serve over Streamable HTTP at this address and port, in place of stdin and stdout, and print the URL. \
-                Port 0 is any that is free.",
+                Port 0 is any that is free. It serves until a signal asks it to end, and exits with 0. A session's \
+                streams are resumed with Last-Event-ID; one that asks for a second stream of its own gets 409.",
             ..FLAG
         },
         Flag {

@@ -33,6 +33,8 @@ pub enum Effect {
     Forget {
         /// Which answer.
         ticket: Ticket,
+        /// What to send in its place: the answers of its batch, if no other is waited for.
+        batch: Option<Outgoing>,
     },
 }
 
@@ -118,8 +120,7 @@ impl Connection {
                 if method == CANCELLED {
                     let cancelled = cancelled(params).and_then(|id| self.pending.cancel(&id));
                     if let Some((ticket, batch)) = cancelled {
-                        effects.push(Effect::Forget { ticket });
-                        effects.extend(batch.map(Effect::Send));
+                        effects.push(Effect::Forget { ticket, batch });
                     }
                 }
             }
@@ -252,7 +253,7 @@ mod tests {
         let Effect::Later { ticket, .. } = call(connection, 1) else { panic!("answered at once") };
         let cancel =
             br#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
-        assert_eq!(connection.receive(cancel), [Effect::Forget { ticket }]);
+        assert_eq!(connection.receive(cancel), [Effect::Forget { ticket, batch: None }]);
         assert_eq!(connection.receive(cancel), []);
         assert_eq!(connection.finish(ticket), None);
     }

@@ -119,7 +119,12 @@ impl<W: Write + Send> Shared<W> {
                     state.due.insert((Instant::now() + after, ticket));
                     self.changed.notify_one();
                 }
-                Effect::Forget { ticket } => state.due.retain(|&(_, due)| due != ticket),
+                Effect::Forget { ticket, batch } => {
+                    state.due.retain(|&(_, due)| due != ticket);
+                    if let Some(batch) = batch {
+                        state.send(&batch);
+                    }
+                }
             }
         }
     }

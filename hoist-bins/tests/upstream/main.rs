@@ -3,11 +3,11 @@
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop where it is")]
 
+mod by_hand;
 mod secure;
 
 use std::fs;
 use std::io::{BufRead, BufReader, Lines, Write};
-use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
@@ -205,59 +205,6 @@ fn the_shop_by_url_is_the_shop_over_stdio() {
     assert!(expected[3].contains("not pending"), "{expected:?}");
     let (_server, url) = serve(&["--world", "retail"]);
     assert_eq!(host(&["--upstream", &url], &lines), expected);
-}
-
-/// Asks the server by hand; the answer's head, and the connection, which a stream keeps open.
-fn ask(url: &str, method: &str, headers: &str, body: &str) -> (String, BufReader<TcpStream>) {
-    let address = url.strip_prefix("http://").unwrap().strip_suffix("/mcp").unwrap();
-    let mut connection = TcpStream::connect(address).unwrap();
-    let length = body.len();
-    let head = format!("{method} /mcp HTTP/1.1\r\nHost: {address}\r\n{headers}");
-    write!(connection, "{head}Content-Length: {length}\r\n\r\n{body}").unwrap();
-    let mut connection = BufReader::new(connection);
-    let mut head = String::new();
-    while !head.ends_with("\r\n\r\n") {
-        assert_ne!(connection.read_line(&mut head).unwrap(), 0, "{head}");
-    }
-    (head, connection)
-}
-
-#[test]
-fn the_server_insists_on_what_the_protocol_says() {
-    const ACCEPT: &str = "Accept: application/json, text/event-stream\r\n";
-    const JSON: &str = "Content-Type: application/json\r\n";
-    let (_server, url) = serve(&[]);
-    let status = |method: &str, headers: &str, body: &str| -> String {
-        ask(&url, method, headers, body).0.split(' ').nth(1).unwrap().to_owned()
-    };
-    let lines = legacy("2025-11-25");
-    let initialize = lines[0].to_string();
-    let post = format!("{ACCEPT}{JSON}");
-    assert_eq!(status("POST", JSON, &initialize), "406");
-    assert_eq!(status("POST", ACCEPT, &initialize), "415");
-    assert_eq!(status("PUT", &post, &initialize), "405");
-
-    let (head, _) = ask(&url, "POST", &post, &initialize);
-    let id = head.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).unwrap();
-    let session = format!("{post}Mcp-Session-Id: {id}\r\n");
-    let agreed = format!("{session}MCP-Protocol-Version: 2025-11-25\r\n");
-    let (initialized, list) = (lines[1].to_string(), lines[2].to_string());
-    assert_eq!(status("POST", &agreed, &initialized), "202");
-    assert_eq!(status("POST", &agreed, &list), "200");
-    assert_eq!(status("POST", &post, &list), "400");
-    assert_eq!(status("POST", &session, &list), "400");
-    let other = format!("{session}MCP-Protocol-Version: 2025-06-18\r\n");
-    assert_eq!(status("POST", &other, &list), "400");
-    let unknown = format!("{post}Mcp-Session-Id: {id}0\r\n");
-    assert_eq!(status("POST", &unknown, &list), "404");
-
-    let own_stream = ask(&url, "GET", &agreed, "");
-    assert!(own_stream.0.starts_with("HTTP/1.1 200"), "{}", own_stream.0);
-    assert_eq!(status("GET", &agreed, ""), "409");
-    assert_eq!(status("DELETE", &agreed, ""), "200");
-    assert_eq!(status("POST", &agreed, &list), "404");
-    // Modern requests say in headers what they say in the body.
-    assert_eq!(status("POST", &post, &modern()[0].to_string()), "400");
 }
 
 #[test]

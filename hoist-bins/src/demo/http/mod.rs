@@ -1,28 +1,35 @@
 //! The demo server over Streamable HTTP, which insists on what the protocol says.
 
+mod oddity;
+mod response;
+mod session;
+mod talk;
+
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::convert::Infallible;
-use std::fmt::Write as _;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use futures::stream::{self, Stream, StreamExt as _};
 use hoist_proxy_core::{Kind, Line, Message, RawJson, modern_version, names};
 use http::header::{ACCEPT, ALLOW, CONTENT_ENCODING, CONTENT_TYPE, LOCATION};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
-use http_body_util::combinators::UnsyncBoxBody;
-use http_body_util::{BodyExt as _, Full, Limited, StreamBody};
-use hyper::body::{Frame, Incoming};
+use http_body_util::{BodyExt as _, Limited};
+use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpListener;
 
-use super::connection::{Connection, Effect};
+pub use self::oddity::Oddity;
+use self::response::{Body, decoded, empty, event, events, events_of_bytes, json, text};
+use self::session::{Place, Session, follow};
+use self::talk::{Due, Talk};
+use super::connection::Effect;
 use super::server::Server;
+use super::wire::Outgoing;
 
 const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
@@ -36,50 +43,10 @@ const PATH: &str = "/mcp";
 /// The longest message taken.
 const MAX_BODY_BYTES: usize = 4 << 20;
 
-/// In what way the server is not what a client would wish for. Each is within the protocol, or seen
-/// in servers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Oddity {
-    /// Answers are events of a stream.
-    Sse,
-    /// A stream ends before its answer, which is given to a GET that resumes it.
-    DropStreams,
-    /// Events come in pieces of a few bytes, their data over several lines.
-    SplitEvents,
-    /// A session is gone after its third request.
-    ExpireSessions,
-    /// The server is at another path of the same origin.
-    Redirect,
-    /// Answers claim to be compressed.
-    Gzip,
-    /// There is no stream for what the server says on its own.
-    NoGet,
-}
-
-impl Oddity {
-    /// The words for them.
-    pub const NAMES: &'static [&'static str] =
-        &["sse", "drop-streams", "split-events", "expire-sessions", "redirect", "gzip", "no-get"];
-
-    /// The oddity of this name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        let all = [
-            Self::Sse,
-            Self::DropStreams,
-            Self::SplitEvents,
-            Self::ExpireSessions,
-            Self::Redirect,
-            Self::Gzip,
-            Self::NoGet,
-        ];
-        Self::NAMES.iter().position(|known| *known == name).map(|at| all[at])
-    }
-}
-
 /// Serves over HTTP until the process ends. `started` is told the URL once hosts can connect.
 ///
 /// Legacy clients get a session with `initialize`, and must name it and its revision from then on.
+/// Their event streams can be resumed: what was lost is there for a GET with `Last-Event-ID`.
 /// Modern ones must repeat in headers what their requests say.
 ///
 /// # Errors
@@ -111,28 +78,10 @@ pub async fn serve_http(
     }
 }
 
-type Body = UnsyncBoxBody<Bytes, Infallible>;
-
 struct Shared {
     server: Server,
     oddities: Vec<Oddity>,
     sessions: Mutex<HashMap<String, Arc<Session>>>,
-}
-
-struct Session {
-    connection: Mutex<Connection>,
-    /// The revision that was agreed on.
-    revision: String,
-    state: Mutex<SessionState>,
-}
-
-#[derive(Default)]
-struct SessionState {
-    requests: u32,
-    /// Answers whose streams ended before they came, by event id.
-    kept: HashMap<String, String>,
-    /// Alive while the session's own stream is open.
-    own_stream: Weak<()>,
 }
 
 /// What a request is refused with.
@@ -208,14 +157,18 @@ impl Shared {
             self.sessions().remove(text(&headers, &SESSION_ID));
             return Err(gone());
         }
-        let effects = session.connection().receive(line.body());
+        let dues = session.talk.receive(line.body());
         let is_request = line.is_array()
             || message.as_ref().is_none_or(|message| message.kind() == Kind::Request);
-        if !is_request {
+        if !is_request || dues.is_empty() {
             return Ok(empty(StatusCode::ACCEPTED));
         }
-        let answers = answers(|ticket| session.connection().finish(ticket), effects).await;
-        Ok(self.respond(StatusCode::OK, &answers, Some(&session)))
+        if self.streams() {
+            return Ok(self.stream(&session, dues, self.is(Oddity::DropStreams)));
+        }
+        // That the client goes away cancels nothing, in this era.
+        let answers = tokio::spawn(async move { session.talk.answers(dues).await });
+        Ok(self.respond(StatusCode::OK, &answers.await.unwrap_or_default()))
     }
 
     fn initialize(&self, body: &[u8]) -> Response<Body> {
@@ -227,18 +180,20 @@ impl Shared {
         if answer.error_code().is_some() {
             return json(StatusCode::BAD_REQUEST, answer.into_string());
         }
-        let answer = answer.into_string();
-        let agreed = RawJson::parse(answer.clone()).ok();
+        let agreed = RawJson::parse(answer.as_str().to_owned()).ok();
         let agreed = agreed.and_then(|answer| answer.get("result")?.get("protocolVersion"));
         let revision = agreed.as_ref().and_then(RawJson::text).unwrap_or_default().into_owned();
-        let session =
-            Session { connection: Mutex::new(connection), revision, state: Mutex::default() };
+        let session = Arc::new(Session::new(Talk::new(connection), revision));
+        let mut response = if self.streams() {
+            self.stream(&session, vec![Due::Now(answer)], false)
+        } else {
+            self.respond(StatusCode::OK, &[answer])
+        };
         let id = unguessable();
-        let mut response = self.respond(StatusCode::OK, &[answer], None);
         if let Ok(value) = HeaderValue::from_str(&id) {
             response.headers_mut().insert(SESSION_ID, value);
         }
-        self.sessions().insert(id, Arc::new(session));
+        self.sessions().insert(id, session);
         response
     }
 
@@ -262,33 +217,33 @@ impl Shared {
             let what = "the headers do not say what the body says";
             return Err(Refused(StatusCode::BAD_REQUEST, -32020, what));
         }
-        let mut connection = self.server.connect();
-        let effects = connection.receive(message.line().body());
+        let talk = Talk::new(self.server.connect());
+        let dues = talk.receive(message.line().body());
         if message.kind() != Kind::Request {
             return Ok(empty(StatusCode::ACCEPTED));
         }
-        if message.method() == Some(names::LISTEN) {
-            let acknowledged = effects.into_iter().filter_map(|effect| match effect {
-                Effect::Send(message) => Some(event(None, message.as_str())),
-                _ => None,
-            });
-            let first: Vec<_> = acknowledged.collect();
+        // Where the client goes away before the answer, this is dropped: so it cancels.
+        let answers = talk.answers(dues).await;
+        let code = answers.first().and_then(Outgoing::error_code);
+        if message.method() == Some(names::LISTEN) && code.is_none() {
+            let acknowledged: Vec<_> =
+                answers.iter().map(|message| event(None, message.as_str())).collect();
             // It stays open until the client closes it.
-            return Ok(events(stream::iter(first).chain(stream::pending())));
+            return Ok(events(stream::iter(acknowledged).chain(stream::pending())));
         }
-        let answered: Vec<(String, Option<i32>)> = {
-            let connection = Mutex::new(connection);
-            let finish =
-                |ticket| connection.lock().unwrap_or_else(PoisonError::into_inner).finish(ticket);
-            answers_with_codes(finish, effects).await
-        };
-        let status = match answered.first().and_then(|(_, code)| *code) {
+        let status = match code {
             Some(-32601) => StatusCode::NOT_FOUND,
             Some(-32602 | -32600 | -32023..=-32020) => StatusCode::BAD_REQUEST,
             _ => StatusCode::OK,
         };
-        let answers: Vec<String> = answered.into_iter().map(|(answer, _)| answer).collect();
-        Ok(self.respond(status, &answers, None))
+        if status == StatusCode::OK && self.streams() {
+            let all: Vec<_> = answers
+                .iter()
+                .map(|answer| event(None, &data(answer.as_str(), self.is(Oddity::SplitEvents))))
+                .collect();
+            return Ok(self.events(stream::iter(all)));
+        }
+        Ok(self.respond(status, &answers))
     }
 
     fn get(&self, headers: &HeaderMap) -> Result<Response<Body>, Refused> {
@@ -297,25 +252,22 @@ impl Shared {
             let what = "accept text/event-stream";
             return Err(Refused(StatusCode::NOT_ACCEPTABLE, -32000, what));
         }
-        let last = text(headers, &LAST_EVENT_ID);
-        if let Some(answer) = session.state().kept.remove(last) {
-            return Ok(events(stream::iter([event(None, &answer)])));
+        let last =
+            headers.get(LAST_EVENT_ID).map(|_| Place::of_event(text(headers, &LAST_EVENT_ID)));
+        let is_resumed = last.is_some();
+        if let Some(place) = last.filter(|place| *place != Some(Place::Own)) {
+            let rest = place.and_then(|place| session.resume(place));
+            let what = "Last-Event-ID names no event that is kept";
+            let rest = rest.ok_or(Refused(StatusCode::BAD_REQUEST, -32000, what))?;
+            return Ok(self.events(rest));
         }
-        let open = Arc::new(());
-        {
-            let mut state = session.state();
-            if state.own_stream.strong_count() > 0 {
-                let what = "the session's stream is open already";
-                return Err(Refused(StatusCode::CONFLICT, -32000, what));
-            }
-            state.own_stream = Arc::downgrade(&open);
-        }
+        let Some((first, over)) = session.open_own_stream(is_resumed) else {
+            let what = "the session's stream is open already";
+            return Err(Refused(StatusCode::CONFLICT, -32000, what));
+        };
         // The server says nothing on its own; the stream is open all the same.
-        let greeting = stream::iter([": the server says nothing on its own\n\n".to_owned()]);
-        let stream = greeting.chain(stream::pending());
-        Ok(events(stream.inspect(move |_| {
-            let _ = &open;
-        })))
+        let until_over = stream::once(over).filter_map(|_| async { None });
+        Ok(self.events(stream::iter([first]).chain(until_over)))
     }
 
     fn delete(&self, headers: &HeaderMap) -> Result<Response<Body>, Refused> {
@@ -342,32 +294,37 @@ impl Shared {
         Ok(session)
     }
 
-    /// The answers as one body, or as events.
-    fn respond(
-        &self,
-        status: StatusCode,
-        answers: &[String],
-        session: Option<&Session>,
-    ) -> Response<Body> {
-        if self.is(Oddity::DropStreams)
-            && let (Some(session), [answer]) = (session, answers)
-        {
-            let id = unguessable();
-            session.state().kept.insert(id.clone(), answer.clone());
-            return events(stream::iter([format!("retry: 1\nid: {id}\ndata:\n\n")]));
-        }
-        let streams = [Oddity::Sse, Oddity::SplitEvents, Oddity::DropStreams];
-        if status == StatusCode::OK && streams.into_iter().any(|oddity| self.is(oddity)) {
-            let all: String = answers.iter().map(|answer| self.event(answer)).collect();
-            let step = if self.is(Oddity::SplitEvents) { 7 } else { all.len().max(1) };
-            let pieces: Vec<Bytes> =
-                all.as_bytes().chunks(step).map(Bytes::copy_from_slice).collect();
-            return events_of_bytes(stream::iter(pieces));
-        }
+    /// Whether answers are events.
+    fn streams(&self) -> bool {
+        [Oddity::Sse, Oddity::SplitEvents, Oddity::DropStreams]
+            .into_iter()
+            .any(|oddity| self.is(oddity))
+    }
+
+    /// The answers to a message of a session, as a stream that can be resumed; cut off before the
+    /// first, if it `breaks_off`.
+    fn stream(&self, session: &Arc<Session>, dues: Vec<Due>, breaks_off: bool) -> Response<Body> {
+        let retry = if breaks_off { "retry: 1\n" } else { "" };
+        let (teller, said) = session.begin_stream(retry);
+        let (session, splits) = (Arc::clone(session), self.is(Oddity::SplitEvents));
+        tokio::spawn(async move {
+            for answer in session.talk.answers(dues).await {
+                teller.say(&data(answer.as_str(), splits));
+            }
+        });
+        let most = if breaks_off { 1 } else { usize::MAX };
+        self.events(follow(said, 0).take(most))
+    }
+
+    /// The answers as one body.
+    fn respond(&self, status: StatusCode, answers: &[Outgoing]) -> Response<Body> {
         let mut response = match answers {
             [] => return empty(StatusCode::ACCEPTED),
-            [answer] => json(status, answer.clone()),
-            _ => json(status, format!("[{}]", answers.join(","))),
+            [answer] => json(status, answer.as_str().to_owned()),
+            _ => {
+                let all: Vec<_> = answers.iter().map(Outgoing::as_str).collect();
+                json(status, format!("[{}]", all.join(",")))
+            }
         };
         if self.is(Oddity::Gzip) {
             response.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
@@ -375,29 +332,25 @@ impl Shared {
         response
     }
 
-    fn event(&self, answer: &str) -> String {
+    /// Events, in pieces where that is asked for.
+    fn events(&self, all: impl Stream<Item = String> + Send + 'static) -> Response<Body> {
         if !self.is(Oddity::SplitEvents) {
-            return event(None, answer);
+            return events(all);
         }
-        // A line feed between two members is white space.
-        event(None, &answer.replacen(",\"", ",\n\"", 2))
+        let pieces = |event: String| -> Vec<Bytes> {
+            event.as_bytes().chunks(7).map(Bytes::copy_from_slice).collect()
+        };
+        events_of_bytes(all.flat_map(move |event| stream::iter(pieces(event))))
     }
 }
 
-impl Session {
-    fn connection(&self) -> MutexGuard<'_, Connection> {
-        self.connection.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn state(&self) -> MutexGuard<'_, SessionState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Counts a request; whether it is one too many.
-    fn is_over(&self) -> bool {
-        let mut state = self.state();
-        state.requests += 1;
-        state.requests > 3
+/// The data of an event that is this message, over several lines where that is asked for.
+fn data(message: &str, splits: bool) -> Cow<'_, str> {
+    if splits {
+        // A line feed between two members is white space.
+        message.replacen(",\"", ",\n\"", 2).into()
+    } else {
+        message.into()
     }
 }
 
@@ -405,92 +358,8 @@ fn gone() -> Refused {
     Refused(StatusCode::NOT_FOUND, -32001, "there is no such session")
 }
 
-/// The answers to one message, each once it is due; none to what was cancelled.
-async fn answers(
-    finish: impl FnMut(super::Ticket) -> Option<super::Outgoing>,
-    effects: Vec<Effect>,
-) -> Vec<String> {
-    let answers = answers_with_codes(finish, effects).await;
-    answers.into_iter().map(|(answer, _)| answer).collect()
-}
-
-async fn answers_with_codes(
-    mut finish: impl FnMut(super::Ticket) -> Option<super::Outgoing>,
-    effects: Vec<Effect>,
-) -> Vec<(String, Option<i32>)> {
-    let mut answers = Vec::new();
-    for effect in effects {
-        let answer = match effect {
-            Effect::Send(answer) => Some(answer),
-            Effect::Later { ticket, after } => {
-                tokio::time::sleep(after.min(Duration::from_secs(86_400))).await;
-                finish(ticket)
-            }
-            Effect::Forget { .. } => None,
-        };
-        answers.extend(answer.map(|answer| {
-            let code = answer.error_code();
-            (answer.into_string(), code)
-        }));
-    }
-    answers
-}
-
-fn event(id: Option<&str>, data: &str) -> String {
-    let mut event = String::new();
-    if let Some(id) = id {
-        let _ = writeln!(event, "id: {id}");
-    }
-    for line in data.split('\n') {
-        let _ = writeln!(event, "data: {line}");
-    }
-    event.push('\n');
-    event
-}
-
-fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> &'a str {
-    headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
-}
-
-/// What a header says: itself, or the text whose base64 it is.
-fn decoded(value: &str) -> String {
-    use base64::Engine as _;
-    let encoded = value.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?="));
-    let bytes = encoded.map(|text| base64::engine::general_purpose::STANDARD.decode(text));
-    match bytes {
-        Some(Ok(bytes)) => String::from_utf8_lossy(&bytes).into_owned(),
-        _ => value.to_owned(),
-    }
-}
-
 /// A text that nobody guesses who does not know the system's random keys: good enough for a demo.
 fn unguessable() -> String {
     use std::hash::{BuildHasher as _, RandomState};
     format!("{:016x}{:016x}", RandomState::new().hash_one(0), RandomState::new().hash_one(1))
-}
-
-fn empty(status: StatusCode) -> Response<Body> {
-    response(status, None, Full::default().boxed_unsync())
-}
-
-fn json(status: StatusCode, text: String) -> Response<Body> {
-    response(status, Some("application/json"), Full::from(text).boxed_unsync())
-}
-
-fn events(events: impl Stream<Item = String> + Send + 'static) -> Response<Body> {
-    events_of_bytes(events.map(Bytes::from))
-}
-
-fn events_of_bytes(bytes: impl Stream<Item = Bytes> + Send + 'static) -> Response<Body> {
-    let frames = bytes.map(|bytes| Ok(Frame::data(bytes)));
-    response(StatusCode::OK, Some("text/event-stream"), StreamBody::new(frames).boxed_unsync())
-}
-
-fn response(status: StatusCode, kind: Option<&'static str>, body: Body) -> Response<Body> {
-    let mut response = Response::new(body);
-    *response.status_mut() = status;
-    if let Some(kind) = kind {
-        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
-    }
-    response
 }
