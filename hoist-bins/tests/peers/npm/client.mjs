@@ -10,16 +10,24 @@ const steps = JSON.parse(readFileSync(stepsFile, "utf8"));
 const print = (line) => console.log(JSON.stringify(line));
 const byUrl = /^https?:/.test(command);
 const answer = () => ({ action: "accept", content: { name: "Ada" } });
+const sample = () => ({
+  role: "assistant",
+  content: { type: "text", text: "I am the model" },
+  model: "test-model",
+});
 
 async function connect() {
   const info = { name: `hoist-test-${kind}`, version: "1" };
-  const capabilities = { elicitation: {} };
+  const capabilities = { elicitation: {}, sampling: {} };
   if (kind === "v1") {
     const { Client } = await import("@modelcontextprotocol/sdk/client/index.js");
     const { StdioClientTransport } = await import("@modelcontextprotocol/sdk/client/stdio.js");
-    const { ElicitRequestSchema } = await import("@modelcontextprotocol/sdk/types.js");
+    const { CreateMessageRequestSchema, ElicitRequestSchema } = await import(
+      "@modelcontextprotocol/sdk/types.js"
+    );
     const client = new Client(info, { capabilities });
     client.setRequestHandler(ElicitRequestSchema, answer);
+    client.setRequestHandler(CreateMessageRequestSchema, sample);
     const { StreamableHTTPClientTransport } = await import(
       "@modelcontextprotocol/sdk/client/streamableHttp.js"
     );
@@ -35,6 +43,7 @@ async function connect() {
   const auto = kind === "v2-auto" ? { versionNegotiation: { mode: "auto" } } : {};
   const client = new Client(info, { capabilities, ...auto });
   client.setRequestHandler("elicitation/create", answer);
+  client.setRequestHandler("sampling/createMessage", sample);
   const transport = byUrl
     ? new StreamableHTTPClientTransport(new URL(command))
     : new StdioClientTransport({ command, args });
@@ -44,9 +53,12 @@ async function connect() {
 
 const { client, call } = await connect();
 
-async function outcome(step, options) {
+const outcome = (step, options) =>
+  shown(call({ name: step.call, arguments: step.arguments }, options));
+
+async function shown(answer) {
   try {
-    return { result: await call({ name: step.call, arguments: step.arguments }, options) };
+    return { result: await answer };
   } catch (error) {
     const { name, code, message, data } = error;
     return { error: { name, code, message, data } };
@@ -56,6 +68,19 @@ async function outcome(step, options) {
 async function take(step) {
   if (step.list) {
     return (await client.listTools()).tools;
+  }
+  if (step.resources) {
+    const { resources } = await client.listResources();
+    return { resources, templates: (await client.listResourceTemplates()).resourceTemplates };
+  }
+  if (step.read) {
+    return shown(client.readResource({ uri: step.read }));
+  }
+  if (step.prompts) {
+    return (await client.listPrompts()).prompts;
+  }
+  if (step.prompt) {
+    return shown(client.getPrompt({ name: step.prompt, arguments: step.arguments }));
   }
   if (step.together) {
     return Promise.all(step.together.map((one) => outcome(one)));

@@ -6,12 +6,13 @@ python client.py legacy|auto STEPS.json URL
 
 import json
 import sys
+from collections.abc import Awaitable
 from typing import Any
 
 import anyio
 import pydantic
 from mcp import Client, MCPError, StdioServerParameters
-from mcp_types import ElicitResult
+from mcp_types import CreateMessageResult, ElicitResult, TextContent
 
 MODE, STEPS, COMMAND, *ARGUMENTS = sys.argv[1:]
 
@@ -30,9 +31,18 @@ async def answer(_context: Any, _params: Any) -> ElicitResult:
     return ElicitResult(action="accept", content={"name": "Ada"})
 
 
+async def sample(_context: Any, _params: Any) -> CreateMessageResult:
+    text = TextContent(type="text", text="I am the model")
+    return CreateMessageResult(role="assistant", content=text, model="test-model")
+
+
 async def outcome(client: Client, call: dict[str, Any], **options: Any) -> Any:
+    return await shown(client.call_tool(call["call"], call["arguments"], **options))
+
+
+async def shown(answer: Awaitable[Any]) -> Any:
     try:
-        return {"result": await client.call_tool(call["call"], call["arguments"], **options)}
+        return {"result": await answer}
     except MCPError as error:
         return {"error": error.error}
 
@@ -40,6 +50,16 @@ async def outcome(client: Client, call: dict[str, Any], **options: Any) -> Any:
 async def take(client: Client, step: dict[str, Any]) -> Any:
     if "list" in step:
         return (await client.list_tools()).tools
+    if "resources" in step:
+        resources = (await client.list_resources()).resources
+        templates = (await client.list_resource_templates()).resource_templates
+        return {"resources": resources, "templates": templates}
+    if "read" in step:
+        return await shown(client.read_resource(step["read"]))
+    if "prompts" in step:
+        return (await client.list_prompts()).prompts
+    if "prompt" in step:
+        return await shown(client.get_prompt(step["prompt"], step["arguments"]))
     if "together" in step:
         outcomes: list[Any] = [None] * len(step["together"])
 
@@ -81,7 +101,8 @@ async def main() -> None:
         steps = json.load(file)
     is_url = COMMAND.startswith("http")
     server = COMMAND if is_url else StdioServerParameters(command=COMMAND, args=ARGUMENTS)
-    async with Client(server, mode=MODE, elicitation_callback=answer) as client:
+    callbacks = {"elicitation_callback": answer, "sampling_callback": sample}
+    async with Client(server, mode=MODE, **callbacks) as client:
         show({"version": client.protocol_version, "server": client.server_info,
               "instructions": client.instructions})
         for step in steps:

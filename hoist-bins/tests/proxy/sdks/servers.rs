@@ -84,9 +84,33 @@ pub(super) const SERVERS: &[Server] = &[
             r#"{"call":"get-tiny-image","arguments":{}}"#,
             r#"{"call":"echo","arguments":{"message":7}}"#,
             r#"{"call":"get-resource-links","arguments":{"count":2}}"#,
+            // It asks the client's model, in the middle of the call.
+            r#"{"call":"trigger-sampling-request","arguments":{"prompt":"Who are you? é","maxTokens":7}}"#,
+            // Of its resources these alone do not say when they were read.
+            r#"{"resources":true}"#,
+            r#"{"read":"demo://resource/static/document/architecture.md"}"#,
+            r#"{"read":"demo://resource/dynamic/text/none"}"#,
+            r#"{"read":"demo://resource/static/document/none"}"#,
+            r#"{"prompts":true}"#,
+            r#"{"prompt":"simple-prompt","arguments":{}}"#,
+            r#"{"prompt":"args-prompt","arguments":{"city":"Zürich","state":"ZH"}}"#,
+            r#"{"prompt":"args-prompt","arguments":{}}"#,
+            r#"{"prompt":"no-such-prompt","arguments":{}}"#,
         ],
         ways: &[Way::Recorded],
-        seen: &["temperature", "image/png", "no-such-tool"],
+        seen: &[
+            "temperature",
+            "image/png",
+            "no-such-tool",
+            "LLM sampling result",
+            "I am the model",
+            "demo://resource/dynamic/text/{resourceId}",
+            "# Everything Server",
+            "A prompt with two arguments",
+            // Some print what is not ASCII as an escape.
+            "rich, ZH?",
+            "no-such-prompt",
+        ],
     },
 ];
 
@@ -126,7 +150,7 @@ impl Server {
 
     /// How many calls they are.
     pub(super) fn calls(&self) -> usize {
-        self.steps().matches(r#""arguments":"#).count()
+        self.steps().matches(r#""call":"#).count()
     }
 }
 

@@ -1,13 +1,18 @@
 //! Takes the steps and prints what the SDK returned for each.
 
+#![expect(deprecated, reason = "sampling is, and servers use it still")]
+
 use std::error::Error;
 use std::fs;
 
 use rmcp::model::{
-    CallToolRequest, CallToolRequestParams, ClientRequest, ErrorData, ProgressNotificationParam,
-    ProtocolVersion, ServerResult,
+    CallToolRequest, CallToolRequestParams, ClientCapabilities, ClientConfig, ClientRequest,
+    CreateMessageRequestParams, CreateMessageResult, ErrorData, ProgressNotificationParam,
+    ProtocolVersion,
 };
-use rmcp::service::{NotificationContext, PeerRequestOptions, RequestHandle, RunningService};
+use rmcp::service::{
+    NotificationContext, PeerRequestOptions, RequestContext, RequestHandle, RunningService,
+};
 use rmcp::transport::TokioChildProcess;
 use rmcp::{ClientHandler, ClientLifecycleMode, ClientServiceExt, RoleClient, ServiceError};
 use serde_json::{Value, json};
@@ -56,6 +61,23 @@ async fn take(
     if step["list"] == true {
         return Ok(json!(client.list_all_tools().await?));
     }
+    if step["resources"] == true {
+        let resources = client.list_all_resources().await?;
+        let templates = client.list_all_resource_templates().await?;
+        return Ok(json!({"resources": resources, "templates": templates}));
+    }
+    if step["read"].is_string() {
+        let params = serde_json::from_value(json!({"uri": step["read"]}))?;
+        return Ok(outcome(client.read_resource(params).await.map(|result| json!(result))));
+    }
+    if step["prompts"] == true {
+        return Ok(json!(client.list_all_prompts().await?));
+    }
+    if step["prompt"].is_string() {
+        let params = json!({"name": step["prompt"], "arguments": step["arguments"]});
+        let answer = client.get_prompt(serde_json::from_value(params)?).await;
+        return Ok(outcome(answer.map(|result| json!(result))));
+    }
     if let Some(calls) = step["together"].as_array() {
         let mut running = Vec::new();
         for call in calls {
@@ -63,20 +85,28 @@ async fn take(
         }
         let mut outcomes = Vec::new();
         for call in running {
-            outcomes.push(outcome(call.await_response().await));
+            outcomes.push(outcome(call.await_response().await.map(|result| json!(result))));
         }
         return Ok(Value::Array(outcomes));
     }
     if step["cancel"].is_object() {
         let slow = start(client, &step["cancel"]).await?;
         // The answer to a later call shows that the server has this one.
-        let beside = outcome(start(client, &step["beside"]).await?.await_response().await);
+        let beside = outcome(
+            start(client, &step["beside"])
+                .await?
+                .await_response()
+                .await
+                .map(|result| json!(result)),
+        );
         slow.cancel(Some("no longer wanted".into())).await?;
         return Ok(json!({"beside": beside}));
     }
     let call = start(client, step).await?;
     let Some(awaited) = step["progress"].as_u64() else {
-        return Ok(json!({"outcome": outcome(call.await_response().await)}));
+        return Ok(
+            json!({"outcome": outcome(call.await_response().await.map(|result| json!(result)))}),
+        );
     };
     let mut progress = Vec::new();
     while (progress.len() as u64) < awaited {
@@ -86,8 +116,10 @@ async fn take(
     }
     // The SDK handles each notification in a task of its own, in no order.
     progress.sort_by(|a, b| a.progress.total_cmp(&b.progress));
-    let then = outcome(start(client, &step["then"]).await?.await_response().await);
-    let outcome = outcome(call.await_response().await);
+    let then = outcome(
+        start(client, &step["then"]).await?.await_response().await.map(|result| json!(result)),
+    );
+    let outcome = outcome(call.await_response().await.map(|result| json!(result)));
     Ok(json!({"outcome": outcome, "progress": progress, "then": then}))
 }
 
@@ -99,7 +131,7 @@ async fn start(client: &Client, call: &Value) -> Result<RequestHandle<RoleClient
     client.send_cancellable_request(request, PeerRequestOptions::no_options()).await
 }
 
-fn outcome(answer: Result<ServerResult, ServiceError>) -> Value {
+fn outcome(answer: Result<Value, ServiceError>) -> Value {
     match answer {
         Ok(result) => json!({"result": result}),
         Err(ServiceError::McpError(ErrorData { code, message, data, .. })) => {
@@ -109,10 +141,26 @@ fn outcome(answer: Result<ServerResult, ServiceError>) -> Value {
     }
 }
 
-/// A host that keeps what it is told of progress.
+/// A host that keeps what it is told of progress, and has a model.
 struct Watcher(Sender<ProgressNotificationParam>);
 
 impl ClientHandler for Watcher {
+    fn get_info(&self) -> ClientConfig {
+        let mut config = ClientConfig::default();
+        config.capabilities = ClientCapabilities::builder().enable_sampling().build();
+        config
+    }
+
+    async fn create_message(
+        &self,
+        _params: CreateMessageRequestParams,
+        _context: RequestContext<RoleClient>,
+    ) -> Result<CreateMessageResult, ErrorData> {
+        let text = json!({"type": "text", "text": "I am the model"});
+        let said = json!({"role": "assistant", "content": text, "model": "test-model"});
+        Ok(serde_json::from_value(said).expect("it is what the schema says"))
+    }
+
     async fn on_progress(
         &self,
         params: ProgressNotificationParam,
