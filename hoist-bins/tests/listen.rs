@@ -82,12 +82,11 @@ impl Proxy {
 
     fn request(&self, method: &str, headers: &[(&str, &str)], body: &str) -> Answer {
         let mut stream = TcpStream::connect(&self.address).unwrap();
-        let mut head =
-            format!("{method} /mcp HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n", self.address);
-        for (name, value) in headers {
-            head += &format!("{name}: {value}\r\n");
+        write!(stream, "{method} /mcp HTTP/1.1\r\nHost: {}\r\n", self.address).unwrap();
+        for (name, value) in [&[("Connection", "close")], headers].concat() {
+            write!(stream, "{name}: {value}\r\n").unwrap();
         }
-        write!(stream, "{head}Content-Length: {}\r\n\r\n{body}", body.len()).unwrap();
+        write!(stream, "Content-Length: {}\r\n\r\n{body}", body.len()).unwrap();
         let mut said = String::new();
         stream.read_to_string(&mut said).unwrap();
         let (head, body) = said.split_once("\r\n\r\n").unwrap();
@@ -192,7 +191,7 @@ fn what_waits_for_an_answer_gets_one_when_the_proxy_ends() {
     let proxy = listen(&["--grace", "0.2", "--", DEMO]);
     let session = proxy.session(&[]);
     let address = proxy.address.clone();
-    let (arrived, arrives) = std::sync::mpsc::channel();
+    let (arrived, waits) = std::sync::mpsc::channel();
     let waiting = std::thread::spawn(move || {
         let mut stream = TcpStream::connect(&address).unwrap();
         let call = json!({"jsonrpc": "2.0", "id": 9, "method": "tools/call",
@@ -214,7 +213,7 @@ fn what_waits_for_an_answer_gets_one_when_the_proxy_ends() {
         arrived.send(()).unwrap();
         lines.collect::<Vec<_>>().join("\n")
     });
-    arrives.recv().unwrap();
+    waits.recv().unwrap();
     let (code, _) = proxy.stop();
     assert_eq!(code, Some(0));
     let rest = waiting.join().unwrap();
