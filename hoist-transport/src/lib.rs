@@ -17,7 +17,9 @@ mod writer;
 
 pub use child::ChildServer;
 pub use framing::Framer;
-pub use http_server::{HttpServer, InvalidServer, InvalidUrl, ProxySettings, SseEvent, SseParser};
+pub use http_server::{
+    HttpServer, InvalidProxy, InvalidServer, InvalidUrl, ProxySettings, SseEvent, SseParser,
+};
 pub use listener::{InvalidListener, ListenError, Listener, Listening};
 pub use reader::LineReader;
 pub use signals::outlive_file_limit;

@@ -11,7 +11,7 @@ use hyper::body::Incoming;
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 
-use super::connector::Connector;
+use super::connector::{Connector, ProxyFailed};
 use super::target::Target;
 
 /// Sends requests to one server.
@@ -29,6 +29,8 @@ pub(super) enum SendError {
     Unreachable(hyper_util::client::legacy::Error),
     /// It sends the caller elsewhere.
     Redirect { status: StatusCode, to: String },
+    /// It sends the caller from place to place.
+    RedirectsWithoutEnd,
 }
 
 /// How often a redirect is followed.
@@ -85,10 +87,7 @@ impl HttpClient {
                 Some(Err(error)) => return Err(error),
             }
         }
-        Err(SendError::Redirect {
-            status: StatusCode::LOOP_DETECTED,
-            to: "itself, over and over".to_owned(),
-        })
+        Err(SendError::RedirectsWithoutEnd)
     }
 
     fn request(
@@ -158,10 +157,20 @@ impl fmt::Display for SendError {
                 write!(f, "the server answered HTTP {status} and points to {place:?}, which is ")?;
                 f.write_str("not followed: give the server's final URL")
             }
+            Self::RedirectsWithoutEnd => write!(
+                f,
+                "the server redirects without end: {MAX_REDIRECTS} redirects were followed; give \
+                 the server's final URL"
+            ),
             Self::Unreachable(error) => {
-                let mut cause: &dyn std::error::Error = error;
+                let mut cause: &(dyn std::error::Error + 'static) = error;
+                let mut proxy: Option<&ProxyFailed> = None;
                 while let Some(source) = cause.source() {
                     cause = source;
+                    proxy = proxy.or_else(|| cause.downcast_ref());
+                }
+                if let Some(proxy) = proxy {
+                    return write!(f, "{proxy}: {cause}");
                 }
                 let what = if error.is_connect() {
                     "the server cannot be reached"

@@ -12,12 +12,13 @@ use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::connect::proxy::Tunnel;
 use hyper_util::client::legacy::connect::{Connected, Connection, HttpConnector};
-use hyper_util::client::proxy::matcher::{Intercept, Matcher};
+use hyper_util::client::proxy::matcher::Matcher;
 use rustls::ClientConfig;
 use rustls::pki_types::CertificateDer;
 use tower_service::Service;
 
 use super::InvalidServer;
+use super::target::{InvalidUrl, Target};
 
 /// The proxies for requests, as `HTTP_PROXY` and its like name them; empty texts name none.
 #[derive(Clone, Default, PartialEq, Eq)]
@@ -41,19 +42,71 @@ impl std::fmt::Debug for ProxySettings {
     }
 }
 
+/// What is wrong with the URL of a proxy. It is never shown: it may hold a password.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum InvalidProxy {
+    /// The proxy would be spoken to in another way than HTTP's.
+    #[error("a proxy is reached by an http:// URL here, not by {0}://")]
+    Scheme(String),
+    /// It is no URL of a proxy.
+    #[error(
+        "it is not as http://HOST:PORT, or http://USER:PASSWORD@HOST:PORT where in a user or a \
+         password / is written %2F, ? is %3F and # is %23"
+    )]
+    Malformed,
+}
+
 impl ProxySettings {
-    /// The proxy for a URL, if it has one.
-    fn proxy_for(&self, uri: &Uri) -> Result<Option<Intercept>, InvalidServer> {
+    /// The proxy for a URL, if it has one. What names no proxy is an error, not a way around it:
+    /// whoever sets one may not want the server to be reached without.
+    fn proxy_for(&self, uri: &Uri) -> Result<Option<Target>, InvalidServer> {
         if uri.host().is_some_and(is_loopback) {
             return Ok(None);
         }
-        let builder = Matcher::builder().all(&*self.all).http(&*self.http).https(&*self.https);
-        let Some(proxy) = builder.no(&*self.no).build().intercept(uri) else { return Ok(None) };
-        match proxy.uri().scheme_str() {
-            Some("http") => Ok(Some(proxy)),
-            other => Err(InvalidServer::Proxy(other.unwrap_or("no").to_owned())),
+        let own = if uri.scheme() == Some(&http::uri::Scheme::HTTPS) {
+            ("HTTPS_PROXY", &self.https)
+        } else {
+            ("HTTP_PROXY", &self.http)
+        };
+        let named = [own, ("ALL_PROXY", &self.all)].into_iter().find(|(_, url)| !url.is_empty());
+        let Some((variable, url)) = named else { return Ok(None) };
+        // The matcher is asked only whether there is to be a proxy: it passes over what is none.
+        let any = Matcher::builder().all("http://any.invalid").no(&*self.no).build();
+        if any.intercept(uri).is_none() {
+            return Ok(None);
+        }
+        match proxy(url) {
+            Ok(proxy) => Ok(Some(proxy)),
+            Err(source) => Err(InvalidServer::Proxy { variable, source }),
         }
     }
+}
+
+/// The proxy at a URL, whose `http://` may be left away.
+fn proxy(url: &str) -> Result<Target, InvalidProxy> {
+    const OTHERS: [&str; 7] = ["https", "socks", "socks4", "socks4a", "socks5", "socks5h", "ftp"];
+    if let Some((scheme, _)) = url.split_once("://") {
+        let scheme = scheme.to_ascii_lowercase();
+        if OTHERS.contains(&&*scheme) {
+            return Err(InvalidProxy::Scheme(scheme));
+        }
+    }
+    // A space, too, is no part of a URL, wherever it stands.
+    let parsed = match Target::parse(url) {
+        Err(InvalidUrl::NoScheme) => Target::parse(&format!("http://{url}")),
+        other => other,
+    };
+    let proxy = parsed.map_err(|_| InvalidProxy::Malformed)?;
+    let ends_in_colon = proxy.uri().authority().is_some_and(|at| at.as_str().ends_with(':'));
+    // `http:/host` and `http//host` would be read as a host of the name `http`.
+    if proxy.uri().path_and_query().is_some_and(|path| path != "/")
+        || url.contains('#')
+        || ends_in_colon
+    {
+        return Err(InvalidProxy::Malformed);
+    }
+    Ok(proxy)
 }
 
 fn is_loopback(host: &str) -> bool {
@@ -72,10 +125,10 @@ enum Way {
     /// An HTTP proxy is sent the whole URL.
     Forward {
         proxy: Uri,
-        inner: HttpConnector,
+        inner: Through<HttpConnector>,
     },
     Tls(HttpsConnector<HttpConnector>),
-    TlsTunnel(HttpsConnector<Tunnel<HttpConnector>>),
+    TlsTunnel(HttpsConnector<Through<Tunnel<HttpConnector>>>),
 }
 
 impl Connector {
@@ -90,13 +143,14 @@ impl Connector {
         http.enforce_http(false);
         http.set_connect_timeout(Some(Duration::from_secs(30)));
         let proxy = proxies.proxy_for(uri)?;
-        let authorization = proxy.as_ref().and_then(|proxy| proxy.basic_auth().cloned());
+        let authorization = proxy.as_ref().and_then(|proxy| proxy.authorization().cloned());
         let is_tls = uri.scheme() == Some(&http::uri::Scheme::HTTPS);
         let way = match (is_tls, proxy) {
             (false, None) => Way::Plain(http),
             (false, Some(proxy)) => {
+                let inner = Through::new(proxy.uri(), http);
                 return Ok((
-                    Self(Way::Forward { proxy: proxy.uri().clone(), inner: http }),
+                    Self(Way::Forward { proxy: proxy.uri().clone(), inner }),
                     authorization,
                 ));
             }
@@ -106,7 +160,7 @@ impl Connector {
                 if let Some(authorization) = authorization {
                     tunnel = tunnel.with_auth(authorization);
                 }
-                Way::TlsTunnel(tls(roots, tunnel)?)
+                Way::TlsTunnel(tls(roots, Through::new(proxy.uri(), tunnel))?)
             }
         };
         Ok((Self(way), None))
@@ -145,9 +199,8 @@ impl Service<Uri> for Connector {
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Failure>> {
         match &mut self.0 {
-            Way::Plain(inner) | Way::Forward { inner, .. } => {
-                ready!(inner.poll_ready(cx)).map_err(Into::into).into()
-            }
+            Way::Plain(inner) => ready!(inner.poll_ready(cx)).map_err(Into::into).into(),
+            Way::Forward { inner, .. } => ready!(inner.poll_ready(cx)).map_err(Into::into).into(),
             Way::Tls(inner) => inner.poll_ready(cx),
             Way::TlsTunnel(inner) => inner.poll_ready(cx),
         }
@@ -173,6 +226,52 @@ fn boxed<T: AnyIo + 'static, E: Into<Failure>>(
             Err(error) => Err(error.into()),
         }
     })
+}
+
+/// A way to or through a proxy, whose failures are told from those of the server.
+#[derive(Clone)]
+struct Through<C> {
+    place: String,
+    inner: C,
+}
+
+impl<C> Through<C> {
+    fn new(proxy: &Uri, inner: C) -> Self {
+        let place = proxy.authority().map(ToString::to_string).unwrap_or_default();
+        Self { place, inner }
+    }
+}
+
+/// The proxy could not be reached, or makes no connection to the server.
+#[derive(Debug, thiserror::Error)]
+#[error("the proxy {place} gives no way to the server")]
+pub(super) struct ProxyFailed {
+    place: String,
+    source: Failure,
+}
+
+impl<C> Service<Uri> for Through<C>
+where
+    C: Service<Uri>,
+    C::Error: Into<Failure>,
+    C::Future: Send + 'static,
+{
+    type Response = C::Response;
+    type Error = ProxyFailed;
+    type Future = BoxFuture<'static, Result<C::Response, ProxyFailed>>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), ProxyFailed>> {
+        let ready = ready!(self.inner.poll_ready(cx));
+        Poll::Ready(ready.map_err(|e| ProxyFailed { place: self.place.clone(), source: e.into() }))
+    }
+
+    fn call(&mut self, uri: Uri) -> Self::Future {
+        let place = self.place.clone();
+        let connecting = self.inner.call(uri);
+        Box::pin(async move {
+            connecting.await.map_err(|error| ProxyFailed { place, source: error.into() })
+        })
+    }
 }
 
 trait AnyIo: Read + Write + Connection + Send + Unpin {}
@@ -263,12 +362,70 @@ mod tests {
     }
 
     #[test]
-    fn a_proxy_that_cannot_be_used_is_said() {
+    fn what_names_no_proxy_is_never_passed_over() {
+        let server: Uri = "http://a.example/".parse().unwrap();
+        for url in [
+            "http://u:s3cret@[bad",
+            "http://",
+            "http:",
+            "http:/proxy:3128",
+            "http//proxy",
+            "http://p :1",
+            " http://p:1",
+            "http://p:1 ",
+            "http://p:1\n",
+            "ftp://p:1",
+            "https://p:1",
+            "socks5://u:s3cret@p:1",
+            "s3cret://p:1",
+            "http://p:99999",
+            "http://p:x",
+            "http://p:-1",
+            "p:+80",
+            "u:s3cret@p:x",
+            "http://u:s3cret/x@p:1",
+            "u:s3cret/x@p:1",
+            "http://p:1/path",
+            "http://p:1/#x",
+            "http://p:1?x",
+            "\u{fffd}",
+            "://p",
+        ] {
+            let settings = ProxySettings { http: url.to_owned(), ..Default::default() };
+            let error = settings.proxy_for(&server).expect_err(url);
+            let source = std::error::Error::source(&error).unwrap().to_string();
+            assert!(error.to_string().contains("HTTP_PROXY"), "{url}: {error}");
+            assert!(
+                !format!("{error} {source} {settings:?}").contains("s3cret"),
+                "{url}: {source}"
+            );
+            // It is nothing to servers that have another proxy, or none.
+            assert_eq!(proxy_for(&settings, "https://a.example/"), None, "{url}");
+            assert_eq!(proxy_for(&settings, "http://127.0.0.1/"), None, "{url}");
+            let except = ProxySettings { no: "a.example".to_owned(), ..settings };
+            assert_eq!(proxy_for(&except, "http://a.example/"), None, "{url}");
+            let all = ProxySettings { all: url.to_owned(), ..Default::default() };
+            let error = all.proxy_for(&server).expect_err(url);
+            assert!(error.to_string().contains("ALL_PROXY"), "{url}: {error}");
+        }
         let settings = ProxySettings { all: "socks5://p:1".to_owned(), ..Default::default() };
-        let error = settings.proxy_for(&"http://a.example/".parse().unwrap()).unwrap_err();
-        assert!(error.to_string().contains("socks5"), "{error}");
-        let settings =
-            ProxySettings { all: "http://user:secret@p:1".to_owned(), ..Default::default() };
-        assert!(!format!("{settings:?}").contains("secret"));
+        let error = settings.proxy_for(&server).unwrap_err();
+        let source = std::error::Error::source(&error).unwrap().to_string();
+        assert!(source.contains("not by socks5://"), "{source}");
+    }
+
+    #[test]
+    fn a_proxy_may_be_named_without_its_scheme_and_with_a_password() {
+        for (url, expected, authorization) in [
+            ("p:1", "http://p:1/", None),
+            ("p", "http://p/", None),
+            ("HTTP://p:1/", "http://p:1/", None),
+            ("http://[::1]:1", "http://[::1]:1/", None),
+            ("user:p%40ss@p:1", "http://p:1/", Some("Basic dXNlcjpwQHNz")),
+        ] {
+            let proxy = proxy(url).expect(url);
+            assert_eq!(proxy.uri().to_string(), expected);
+            assert_eq!(proxy.authorization().map(|a| a.to_str().unwrap()), authorization, "{url}");
+        }
     }
 }

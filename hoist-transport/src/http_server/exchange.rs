@@ -25,7 +25,7 @@ use super::sse::{SseEvent, SseParser};
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const BOTH: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
 const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
-const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+pub(super) const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
 /// How often a stream is asked for again that brings nothing new.
 const MAX_FRUITLESS: u32 = 8;

@@ -23,12 +23,12 @@ use http::header::{ACCEPT, ACCEPT_ENCODING, CONNECTION, CONTENT_LENGTH, CONTENT_
 use http::header::{TE, TRAILER, TRANSFER_ENCODING, UPGRADE};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::pem::{self, PemObject as _};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use self::client::HttpClient;
 use self::connector::Connector;
-pub use self::connector::ProxySettings;
+pub use self::connector::{InvalidProxy, ProxySettings};
 use self::driver::Driver;
 use self::halves::{HttpReader, HttpWriter};
 pub(crate) use self::one_line::one_line;
@@ -77,18 +77,29 @@ pub enum InvalidServer {
     /// The URL cannot be used.
     #[error(transparent)]
     Url(#[from] InvalidUrl),
-    /// A header's name or value cannot stand in a request.
-    #[error("{0:?} with that value is no header")]
-    Header(String),
+    /// A header's name cannot stand in a request. It is not shown: it may be a whole header.
+    #[error("what is to be a header's name is none: it has a character that no such name may have")]
+    HeaderName,
+    /// The value for the header of this name cannot stand in a request.
+    #[error(
+        "the value for the header {0:?} has a line's end or another character that none may have"
+    )]
+    HeaderValue(String),
     /// The header is the transport's own.
     #[error("the header {0:?} is set by the proxy itself")]
     ReservedHeader(String),
-    /// A certificate file holds no certificate that can be read.
-    #[error("no certificate in PEM form can be read")]
-    Certificate(#[source] Option<rustls::pki_types::pem::Error>),
-    /// The proxy of this scheme cannot be used.
-    #[error("a proxy is reached by an http:// URL here, not by {0}")]
-    Proxy(String),
+    /// A certificate file holds no certificate, or one that cannot be read.
+    #[error("no certificate in PEM form can be read: {0}")]
+    Certificate(String),
+    /// The proxy for the URL cannot be used.
+    #[error("the proxy that {variable} names cannot be used")]
+    Proxy {
+        /// What names it: `HTTP_PROXY`, `HTTPS_PROXY` or `ALL_PROXY`, for a member of
+        /// [`ProxySettings`].
+        variable: &'static str,
+        /// What is wrong with its URL.
+        source: InvalidProxy,
+    },
     /// TLS cannot be set up.
     #[error("cannot set up TLS")]
     Tls(#[source] rustls::Error),
@@ -118,10 +129,10 @@ impl HttpServer {
     ///
     /// # Errors
     ///
-    /// [`InvalidServer::Header`], [`InvalidServer::ReservedHeader`].
+    /// [`InvalidServer::HeaderName`], [`InvalidServer::HeaderValue`],
+    /// [`InvalidServer::ReservedHeader`].
     pub fn header(mut self, name: &str, value: &str) -> Result<Self, InvalidServer> {
-        let invalid = || InvalidServer::Header(name.to_owned());
-        let name: HeaderName = name.parse().map_err(|_| invalid())?;
+        let name: HeaderName = name.parse().map_err(|_| InvalidServer::HeaderName)?;
         let reserved = [
             ACCEPT,
             ACCEPT_ENCODING,
@@ -134,10 +145,14 @@ impl HttpServer {
             TRANSFER_ENCODING,
             UPGRADE,
         ];
-        if reserved.contains(&name) || name.as_str().starts_with("mcp-") {
+        if reserved.contains(&name)
+            || name == exchange::LAST_EVENT_ID
+            || name.as_str().starts_with("mcp-")
+        {
             return Err(InvalidServer::ReservedHeader(name.as_str().to_owned()));
         }
-        let mut value = HeaderValue::from_str(value).map_err(|_| invalid())?;
+        let mut value = HeaderValue::from_str(value)
+            .map_err(|_| InvalidServer::HeaderValue(name.as_str().to_owned()))?;
         value.set_sensitive(true);
         self.headers.append(name, value);
         Ok(self)
@@ -150,9 +165,16 @@ impl HttpServer {
     /// [`InvalidServer::Certificate`].
     pub fn root_certificates(mut self, pem: &[u8]) -> Result<Self, InvalidServer> {
         let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
-        let certificates = certificates.map_err(|error| InvalidServer::Certificate(Some(error)))?;
+        let certificates = certificates.map_err(|e| InvalidServer::Certificate(broken_pem(&e)))?;
         if certificates.is_empty() {
-            return Err(InvalidServer::Certificate(None));
+            let what = "it has no block that begins with -----BEGIN CERTIFICATE-----";
+            return Err(InvalidServer::Certificate(what.to_owned()));
+        }
+        let mut checked = rustls::RootCertStore::empty();
+        for (n, certificate) in certificates.iter().enumerate() {
+            checked.add(certificate.clone()).map_err(|error| {
+                InvalidServer::Certificate(format!("certificate {} in it: {error}", n + 1))
+            })?;
         }
         self.roots.extend(certificates);
         Ok(self)
@@ -201,6 +223,19 @@ impl HttpServer {
 impl fmt::Debug for HttpServer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HttpServer").field("target", &self.target).finish_non_exhaustive()
+    }
+}
+
+/// What is wrong with a PEM text. The parser's own words show markers as lists of bytes.
+fn broken_pem(error: &pem::Error) -> String {
+    match error {
+        pem::Error::MissingSectionEnd { .. } => {
+            "a block in it has no end: the line -----END ...----- is missing".to_owned()
+        }
+        pem::Error::IllegalSectionStart { .. } => {
+            "a line in it that should begin a block is broken".to_owned()
+        }
+        other => other.to_string(),
     }
 }
 

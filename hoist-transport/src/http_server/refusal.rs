@@ -77,9 +77,14 @@ pub(super) fn media(headers: &HeaderMap) -> Media {
 pub(super) fn refused(parts: &Parts, body: &[u8]) -> Refusal {
     let (status, headers) = (parts.status, &parts.headers);
     let mut what = if status.is_success() {
-        let kind = header_text(headers, &CONTENT_TYPE);
-        let kind = kind.map_or_else(|| "no body".to_owned(), |kind| format!("a body of {kind:?}"));
+        let kind = match header_text(headers, &CONTENT_TYPE) {
+            _ if body.is_empty() => "no body".to_owned(),
+            Some(kind) => format!("a body of {kind:?}"),
+            None => "a body that has no Content-Type".to_owned(),
+        };
         format!("the server answered HTTP {status} with {kind}, which is no answer to a request")
+    } else if status == StatusCode::PROXY_AUTHENTICATION_REQUIRED {
+        format!("the proxy before the server answered HTTP {status}")
     } else {
         format!("the server answered HTTP {status}")
     };

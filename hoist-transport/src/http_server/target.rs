@@ -15,9 +15,18 @@ pub enum InvalidUrl {
     /// It is neither `http` nor `https`.
     #[error("a server's URL starts with http:// or https://")]
     Scheme,
+    /// It has no scheme.
+    #[error("the URL lacks http:// or https:// in front")]
+    NoScheme,
     /// It names no host.
     #[error("the URL names no host")]
     NoHost,
+    /// What stands for its port is none. A user part with a bare `/`, `?` or `#` looks so, too.
+    #[error(
+        "the URL's port is not a number from 1 to 65535 (in a user or a password, / is written \
+         %2F, ? is %3F and # is %23)"
+    )]
+    Port,
 }
 
 /// A server's URL, and what its user part says.
@@ -33,13 +42,18 @@ impl Target {
     pub(super) fn parse(url: &str) -> Result<Self, InvalidUrl> {
         // What stands behind `#` is for whoever reads the answer.
         let url = url.split('#').next().unwrap_or_default();
+        match url.split_once("://") {
+            None if !url.starts_with("http:") && !url.starts_with("https:") => {
+                return Err(InvalidUrl::NoScheme);
+            }
+            Some((scheme, _))
+                if ["http", "https"].iter().any(|known| scheme.eq_ignore_ascii_case(known)) => {}
+            _ => return Err(InvalidUrl::Scheme),
+        }
         let uri: Uri = url.parse().map_err(|e: http::uri::InvalidUri| {
             // It says only what is wrong, not the text, which may hold a password.
             InvalidUrl::Malformed(e.to_string())
         })?;
-        if !matches!(uri.scheme_str(), Some("http" | "https")) {
-            return Err(InvalidUrl::Scheme);
-        }
         let mut parts = uri.into_parts();
         let authority = parts.authority.take().ok_or(InvalidUrl::NoHost)?;
         let (user, host) = match authority.as_str().rsplit_once('@') {
@@ -50,6 +64,7 @@ impl Target {
         if host.host().is_empty() {
             return Err(InvalidUrl::NoHost);
         }
+        port(&host)?;
         let authorization = user.map(basic);
         parts.authority = Some(host);
         parts.path_and_query.get_or_insert(PathAndQuery::from_static("/"));
@@ -138,7 +153,26 @@ fn has_scheme(reference: &str) -> bool {
 fn origin(uri: &Uri) -> Option<(&str, String, u16)> {
     let scheme = uri.scheme()?;
     let default = if *scheme == Scheme::HTTPS { 443 } else { 80 };
-    Some((scheme.as_str(), uri.host()?.to_ascii_lowercase(), uri.port_u16().unwrap_or(default)))
+    let port = port(uri.authority()?).ok()?.unwrap_or(default);
+    Some((scheme.as_str(), uri.host()?.to_ascii_lowercase(), port))
+}
+
+/// The port an authority names; `None` where it names none. What is no number must not pass for
+/// none: on the scheme's own port, somebody else may listen.
+fn port(authority: &Authority) -> Result<Option<u16>, InvalidUrl> {
+    let place = authority.as_str();
+    let place = place.rsplit_once('@').map_or(place, |(_user, place)| place);
+    let behind_host = place.strip_prefix(authority.host()).ok_or(InvalidUrl::Port)?;
+    match behind_host.strip_prefix(':') {
+        None if behind_host.is_empty() => Ok(None),
+        Some("") => Ok(None),
+        // The standard parser takes a sign, too.
+        Some(port) if port.bytes().all(|byte| byte.is_ascii_digit()) => match port.parse() {
+            Ok(port @ 1..) => Ok(Some(port)),
+            _ => Err(InvalidUrl::Port),
+        },
+        _ => Err(InvalidUrl::Port),
+    }
 }
 
 /// `Authorization: Basic`, for a user part in which `%XX` stands for a byte.
@@ -194,11 +228,46 @@ mod tests {
     #[test]
     fn what_is_no_servers_url_is_refused() {
         assert_eq!(Target::parse("ftp://h/").unwrap_err(), InvalidUrl::Scheme);
-        assert_eq!(Target::parse("/mcp").unwrap_err(), InvalidUrl::Scheme);
+        assert_eq!(Target::parse("http:/h/").unwrap_err(), InvalidUrl::Scheme);
+        for bare in ["/mcp", "localhost:8930/mcp", "h.test", "user:pw@h", ""] {
+            assert_eq!(Target::parse(bare).unwrap_err(), InvalidUrl::NoScheme, "{bare}");
+        }
         assert!(matches!(Target::parse("http://h ost/"), Err(InvalidUrl::Malformed(_))));
         for none in ["http:///a", "http://user@/a", "http://:80/a"] {
             assert!(Target::parse(none).is_err(), "{none}");
         }
+    }
+
+    #[test]
+    fn what_is_no_port_is_never_taken_for_none() {
+        for url in [
+            "http://h:99999/",
+            "http://h:65536",
+            "http://h:x/",
+            "http://h:-1/",
+            "http://h:+80/",
+            "http://h:0/",
+            "http://h: 80/",
+            "http://[::1]:x/",
+            "http://[::1]80/",
+            "https://user:pw@h:x/mcp",
+            // These read as the host `user` at a port.
+            "http://user:hu/sh@host",
+            "http://user:hu?sh@host",
+            "http://user:hu#sh@host",
+        ] {
+            let error = Target::parse(url).expect_err(url);
+            let text = error.to_string();
+            assert!(!text.contains("hu") && !text.contains("pw"), "{url}: {text}");
+            if !url.contains(['[', ' ']) {
+                assert_eq!(error, InvalidUrl::Port, "{url}");
+            }
+        }
+        // An empty port is the scheme's own, and one may be written with zeros in front.
+        assert_eq!(origin(target("http://h:/").uri()).unwrap().2, 80);
+        assert_eq!(origin(target("https://u@h:08443/").uri()).unwrap().2, 8443);
+        let from = target("http://h/");
+        assert_eq!(from.redirected(from.uri(), "http://h:99999/x"), None);
     }
 
     #[test]

@@ -106,3 +106,53 @@ async fn a_server_behind_tls_is_reached_through_a_tunnel() {
     let requests = setup.requests();
     assert!(requests.iter().all(|r| r.header("proxy-authorization").is_none()), "{requests:?}");
 }
+
+/// What the host is told of a request to a server behind a proxy.
+async fn told(url: &str, proxies: ProxySettings) -> String {
+    let server = HttpServer::new(url).unwrap().proxies(proxies);
+    let (mut host, downstream) = hoist_proxy_core::testkit::host();
+    let proxy = hoist_proxy_core::Proxy::new(downstream, server);
+    let running = tokio::spawn(proxy.run(std::future::pending()));
+    host.send(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#).await;
+    let answer = host.receive().await;
+    host.close();
+    host.expect_end().await;
+    running.await.unwrap().unwrap().into_last().unwrap();
+    let answer: serde_json::Value = serde_json::from_str(&answer).unwrap();
+    answer["error"]["message"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn a_proxy_that_gives_no_way_is_told_from_the_server() {
+    // Nobody listens on a port that was just given back.
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    // One that refuses whatever is asked for.
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let refusing = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        loop {
+            let (stream, _) = listener.accept().await.unwrap();
+            let mut stream = BufReader::new(stream);
+            let mut line = String::new();
+            while stream.read_line(&mut line).await.unwrap() > 2 {
+                line.clear();
+            }
+            let answer = b"HTTP/1.1 407 Proxy Authentication Required\r\ncontent-length: 0\r\n\r\n";
+            stream.write_all(answer).await.unwrap();
+        }
+    });
+    for (url, address, expected) in [
+        ("http://server.test/", closed, "gives no way to the server: "),
+        ("https://server.test/", closed, "gives no way to the server: "),
+        ("https://server.test/", refusing, "proxy authorization required"),
+        ("http://server.test/", refusing, "the proxy before the server answered HTTP 407"),
+    ] {
+        let mut proxies = ProxySettings::default();
+        proxies.all = format!("http://user:s3cret@{address}");
+        let said = told(url, proxies).await;
+        assert!(said.contains(expected) && !said.contains("s3cret"), "{url}: {said}");
+        assert!(!said.contains("server cannot be reached"), "{url}: {said}");
+        let names_it = said.contains(&address.to_string());
+        assert!(names_it || said.contains("407"), "{url}: {said}");
+    }
+}

@@ -61,9 +61,22 @@ async fn a_private_authority_is_trusted_if_it_is_given() {
 
 #[tokio::test]
 async fn what_is_no_certificate_is_refused() {
-    for pem in ["", "hello", "-----BEGIN CERTIFICATE-----\n!\n-----END CERTIFICATE-----\n"] {
+    let block =
+        |text: &str| format!("-----BEGIN CERTIFICATE-----\n{text}\n-----END CERTIFICATE-----\n");
+    let (good, _) = authority("a.test", &[]);
+    for (pem, expected) in [
+        (String::new(), "no block that begins"),
+        ("hello".to_owned(), "no block that begins"),
+        (block("!"), "base64"),
+        // What the block holds is base64, and no certificate.
+        (block("AAAA"), "certificate 1 in it: "),
+        (good.clone() + &block("AAAA"), "certificate 2 in it: "),
+        (good[..good.len() / 2].to_owned(), "has no end"),
+        ("-----BEGIN CERTIFICATE\n".to_owned() + &good, "broken"),
+    ] {
         let server = HttpServer::new("https://h/").unwrap();
-        assert!(server.root_certificates(pem.as_bytes()).is_err(), "{pem}");
+        let error = server.root_certificates(pem.as_bytes()).expect_err(&pem).to_string();
+        assert!(error.contains(expected) && !error.contains('['), "{pem}: {error}");
     }
 }
 
