@@ -4,6 +4,7 @@ use std::fmt::{self, Write as _};
 use std::io::Write as _;
 use std::sync::Arc;
 
+use hoist_trace::credentials::redact_url;
 use hoist_transport::Stderr;
 use tracing::field::{Field, Visit};
 use tracing::{Event, Level, Subscriber};
@@ -47,17 +48,19 @@ impl Visit for Text {
     }
 }
 
-/// An error with what caused it, on one line.
+/// An error with what caused it, on one line. A URL in it, which may be a path or a program that was
+/// meant to be something else, shows no credentials.
 pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
-    std::iter::successors(Some(error), |error| error.source())
+    let causes: Vec<_> = std::iter::successors(Some(error), |error| error.source())
         .map(ToString::to_string)
-        .collect::<Vec<_>>()
-        .join(": ")
+        .collect();
+    redact_url(&causes.join(": "))
 }
 
 /// Says something on standard error, if anyone listens: a line that starts with the program's name,
 /// made fit for a terminal.
 pub(crate) fn complain(program: &str, message: &str) {
-    let line = format!("{program}: {}\n", crate::text::visible(message));
+    let message = redact_url(message);
+    let line = format!("{program}: {}\n", crate::text::visible(&message));
     let _ = std::io::stderr().write_all(line.as_bytes());
 }

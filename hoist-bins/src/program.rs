@@ -1,13 +1,14 @@
 //! From a process's words to its exit code: what each `main` does.
 
 use std::ffi::OsString;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::pin::pin;
 use std::process::ExitCode;
 
 use futures::future::{Either, select};
+use hoist_trace::credentials::redact_url;
 use hoist_transport::Termination;
 
 use crate::cli::{
@@ -106,9 +107,14 @@ fn start<T>(
     match parsed {
         Ok(Invocation::Run(options)) => run(options),
         Ok(Invocation::Print(text)) => {
-            // A reader that has seen enough, such as `head`, is no failure.
-            let _ = std::io::stdout().write_all(text.as_bytes());
-            ExitCode::SUCCESS
+            let mut out = std::io::stdout();
+            match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+                // A reader that has seen enough, such as `head`, is no failure.
+                Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+                    fail(&format!("cannot write to standard output: {error}"), 1)
+                }
+                _ => ExitCode::SUCCESS,
+            }
         }
         Err(error) => fail(&error.to_string(), EXIT_USAGE),
     }
@@ -120,6 +126,6 @@ fn environment() -> Environment {
 
 /// Says why on standard error, if anyone listens.
 fn fail(message: &str, code: u8) -> ExitCode {
-    let _ = writeln!(std::io::stderr(), "{message}");
+    let _ = writeln!(std::io::stderr(), "{}", redact_url(message));
     ExitCode::from(code)
 }

@@ -1,5 +1,8 @@
 //! What can be wrong with a command line.
 
+use std::ffi::OsStr;
+
+use hoist_trace::credentials::redact_command;
 use thiserror::Error;
 
 /// The exit code of a program whose command line was wrong.
@@ -35,6 +38,11 @@ pub(super) enum Problem {
     UnwantedValue { flag: &'static str },
     #[error("{flag} takes {expected}, not `{found}`")]
     BadValue { flag: &'static str, expected: String, found: String },
+    #[error(
+        "{flag} takes {value}, the names of a header and of the environment variable that holds \
+         its value; what was given is not shown, as it may be that value"
+    )]
+    BadHeader { flag: &'static str, value: &'static str },
     #[error("cannot expand the ~ in {flag} {found}, because HOME is not set; give the whole path")]
     NoHome { flag: &'static str, found: String },
     #[error(
@@ -47,8 +55,11 @@ pub(super) enum Problem {
     CommandBeforeDashes { program: String, found: String },
     #[error("unexpected argument `{found}`; only flags are taken here")]
     UnexpectedArgument { found: String },
-    #[error("no server command; put it after --, as in: {program} -- npx -y some-mcp-server")]
-    NoServerCommand { program: String },
+    #[error(
+        "no server command; put it after --, as in: {program} -- npx -y some-mcp-server; or name \
+         a server by URL, with {unless}"
+    )]
+    NoServerCommand { program: String, unless: &'static str },
     #[error(
         "{flag} names the server already, but the command `{found}` follows --; give one of them"
     )]
@@ -67,6 +78,11 @@ pub(super) enum Problem {
     OnePathOnly { flag: &'static str, found: usize },
     #[error("nothing is taken after --, but `{found}` follows it")]
     UnexpectedAfterDashes { found: String },
+}
+
+/// A word of the command line as it is shown: without the credentials that it may hold.
+pub(super) fn shown(word: &OsStr) -> String {
+    redact_command([word]).pop().unwrap_or_default()
 }
 
 fn did_you_mean(nearest: Option<&str>) -> String {

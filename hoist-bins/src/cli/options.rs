@@ -243,6 +243,15 @@ impl TryFrom<&Matches> for ShowOptions {
             Self { follow: true, paths, .. } if paths.len() > 1 => {
                 Problem::OnePathOnly { flag: "--follow", found: paths.len() }
             }
+            Self { follow: true, paths, .. }
+                if paths.iter().any(|path| path.as_os_str() == "-") =>
+            {
+                Problem::NotTogether {
+                    one: "--follow",
+                    other: "- for standard input",
+                    why: "what was read once cannot be looked at again; name a file",
+                }
+            }
             _ => return Ok(options),
         };
         Err(UsageError { program: matches.program().to_owned(), problem })

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
-use super::error::{Problem, UsageError};
+use super::error::{Problem, UsageError, shown};
 use super::help::{help, version};
 use super::matches::Matches;
 use super::suggest::nearest;
@@ -100,6 +100,12 @@ fn descend(
     for (flag, typed) in &typed {
         values.push((flag.long, value::read(flag, typed, environment).map_err(usage)?));
     }
+    let is_given = |long: &str| typed.iter().any(|(given, _)| given.long == long);
+    for (flag, _) in &typed {
+        if let Some(needs) = flag.needs.filter(|needs| !is_given(needs)) {
+            return Err(usage(Problem::Needs { flag: flag.long, needs }));
+        }
+    }
     for flag in command.flags {
         if let Some(default) =
             flag.default.filter(|_| !typed.iter().any(|(given, _)| given.long == flag.long))
@@ -177,10 +183,7 @@ fn separate_values(
             let value =
                 words.next().ok_or(Problem::MissingValue { flag: flag.long, value: flag.value })?;
             if value.as_encoded_bytes().starts_with(b"--") {
-                return Err(Problem::FlagAsValue {
-                    flag: flag.long,
-                    found: value.to_string_lossy().into_owned(),
-                });
+                return Err(Problem::FlagAsValue { flag: flag.long, found: shown(&value) });
             }
             separated.extend([word, value]);
             continue;
@@ -197,8 +200,7 @@ fn separate_values(
                     return Err(Problem::UnwantedValue { flag: long });
                 }
                 Some(flag) if find(value).is_some() => {
-                    let found = value.to_string_lossy().into_owned();
-                    return Err(Problem::FlagAsValue { flag: flag.long, found });
+                    return Err(Problem::FlagAsValue { flag: flag.long, found: shown(value) });
                 }
                 Some(_) => separated.extend([OsString::from(name), value.to_owned()]),
                 None => separated.push(word),
@@ -231,7 +233,7 @@ fn is_flag(word: &OsStr) -> bool {
 
 /// What to say of a word that is left when every known flag has been taken.
 fn unexpected(command: &Command, program: &str, word: &OsStr) -> Problem {
-    let found = word.to_string_lossy().into_owned();
+    let found = shown(word);
     if is_flag(word) {
         let flag = found.split('=').next().unwrap_or_default().to_owned();
         let known = command.flags.iter().map(|flag| flag.long).chain([HELP[1], VERSION[1]]);
@@ -245,7 +247,7 @@ fn unexpected(command: &Command, program: &str, word: &OsStr) -> Problem {
 }
 
 fn unknown_command(command: &Command, word: &OsStr) -> Problem {
-    let word = word.to_string_lossy().into_owned();
+    let word = shown(word);
     let nearest = nearest(&word, command.subcommands.iter().map(|subcommand| subcommand.word))
         .map(str::to_owned);
     Problem::UnknownCommand { word, nearest }
@@ -262,19 +264,18 @@ fn server_command(
         return Err(Problem::NoCommand { expected: words.join(", ") });
     }
     let after = after.unwrap_or_default();
-    let found = |word: &OsStr| word.to_string_lossy().into_owned();
     match (command.takes, after.first()) {
         (Takes::ServerCommand { unless }, Some(first)) if matches.is_given(unless) => {
-            Err(Problem::CommandBesideFlag { flag: unless, found: found(first) })
+            Err(Problem::CommandBesideFlag { flag: unless, found: shown(first) })
         }
         (Takes::ServerCommand { unless }, None) if !matches.is_given(unless) => {
-            Err(Problem::NoServerCommand { program: matches.program.clone() })
+            Err(Problem::NoServerCommand { program: matches.program.clone(), unless })
         }
         (Takes::ServerCommand { .. }, Some(first)) if first.is_empty() => {
             Err(Problem::EmptyServerCommand)
         }
         (Takes::ServerCommand { .. }, _) | (_, None) => Ok(after),
-        (_, Some(first)) => Err(Problem::UnexpectedAfterDashes { found: found(first) }),
+        (_, Some(first)) => Err(Problem::UnexpectedAfterDashes { found: shown(first) }),
     }
 }
 

@@ -61,6 +61,8 @@ pub struct Flag {
     ///
     /// It is parsed like a typed value, so the default that `--help` shows is the one that applies.
     pub default: Option<&'static str>,
+    /// The flag without which this one is of no use.
+    pub needs: Option<&'static str>,
     /// What it does, as sentences.
     pub about: &'static str,
 }

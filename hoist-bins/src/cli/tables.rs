@@ -38,6 +38,7 @@ pub static MCP: Command = Command {
             long: "--retain-days",
             value: "N",
             kind: Kind::Number { min: 1, max: 36_500 },
+            needs: Some("--record"),
             about: "At start, delete logs in the --record directory that are older than this many days.",
             ..FLAG
         },
@@ -190,6 +191,7 @@ pub static DEMO: Command = Command {
             value: "HOW",
             repeatable: true,
             kind: Kind::Choice(crate::demo::Oddity::NAMES),
+            needs: Some("--http"),
             about: "With --http, be hard to deal with. sse: answer with streams. drop-streams: end them before the answer, \
                 to be resumed. split-events: send them in pieces. expire-sessions: forget a session after three \
                 requests. redirect: be at another path. gzip: claim to compress. no-get: have no stream of its own.",
@@ -316,8 +318,15 @@ pub static HOIST: Command = Command {
 };
 
 /// What a flag is unless its table says otherwise: one text, with no default.
-const FLAG: Flag =
-    Flag { long: "", value: "", kind: Kind::Text, repeatable: false, default: None, about: "" };
+const FLAG: Flag = Flag {
+    long: "",
+    value: "",
+    kind: Kind::Text,
+    repeatable: false,
+    default: None,
+    needs: None,
+    about: "",
+};
 
 /// What a command is unless its table says otherwise.
 const COMMAND: Command = Command {

@@ -98,11 +98,13 @@ fn a_server_by_url_takes_the_place_of_a_command() {
         ),
         (
             vec!["--upstream", url, "--upstream-header", "X"],
-            "--upstream-header takes two names with = between them, not `X`",
+            "--upstream-header takes NAME=VAR, the names of a header and of the environment \
+             variable that holds its value; what was given is not shown, as it may be that value",
         ),
         (
             vec!["--upstream", url, "--upstream-header", "=X"],
-            "--upstream-header takes two names with = between them, not `=X`",
+            "--upstream-header takes NAME=VAR, the names of a header and of the environment \
+             variable that holds its value; what was given is not shown, as it may be that value",
         ),
         (
             vec!["--upstream", url, "--upstream-restart", "maybe"],
@@ -239,6 +241,17 @@ fn paths_and_server_arguments_need_not_be_utf8() {
 }
 
 #[test]
+fn a_flag_that_needs_another_is_refused_without() {
+    let odd = words(&["--odd", "sse"]);
+    let error = demo_options("hoist-mcp-demo", odd, &Environment::default()).unwrap_err();
+    assert_eq!(error.problem.to_string(), "--odd is of use only with --http");
+    let parsed = parse(&SHOW, "hoist show", words(&["--follow", "-"]), &Environment::default());
+    let Ok(Invocation::Run(matches)) = parsed else { panic!("it is read") };
+    let error = ShowOptions::try_from(&matches).unwrap_err().problem.to_string();
+    assert!(error.starts_with("--follow and - for standard input do not go together"), "{error}");
+}
+
+#[test]
 fn mistakes_are_named_with_what_to_do() {
     let days =
         |found: &str| format!("--retain-days takes a whole number from 1 to 36500, not `{found}`");
@@ -250,8 +263,8 @@ fn mistakes_are_named_with_what_to_do() {
             "--max-message-bytes takes a number of bytes, at least 1024, such as 1048576 or 64MiB, not `{found}`"
         )
     };
-    let no_command =
-        "no server command; put it after --, as in: hoist-mcp -- npx -y some-mcp-server";
+    let no_command = "no server command; put it after --, as in: hoist-mcp -- npx -y some-mcp-server; or name \
+         a server by URL, with --upstream";
     let cases: &[(&[&str], &str)] = &[
         (&[], no_command),
         (&["--"], no_command),
@@ -308,6 +321,7 @@ fn mistakes_are_named_with_what_to_do() {
         (&["--retain-days", "1.5", "--", "s"], &days("1.5")),
         (&["--retain-days", "+1", "--", "s"], &days("+1")),
         (&["--retain-days", "٣", "--", "s"], &days("٣")),
+        (&["--retain-days", "3", "--", "s"], "--retain-days is of use only with --record"),
         (&["--grace", "-1", "--", "s"], &grace("-1")),
         (&["--grace", "1e3", "--", "s"], &grace("1e3")),
         (&["--grace", "inf", "--", "s"], &grace("inf")),
@@ -416,7 +430,8 @@ fn hoist_runs_the_other_programs_by_word() {
         (
             &["mcp"],
             "hoist mcp",
-            "no server command; put it after --, as in: hoist mcp -- npx -y some-mcp-server",
+            "no server command; put it after --, as in: hoist mcp -- npx -y some-mcp-server; or \
+             name a server by URL, with --upstream",
         ),
         (&["mcp", "--recrod"], "hoist mcp", "unknown flag --recrod; did you mean --record?"),
         (&["try", "now"], "hoist try", "unexpected argument `now`; only flags are taken here"),

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::error::Problem;
+use super::error::{Problem, shown};
 use super::parse::Environment;
 use super::table::{Flag, Kind};
 
@@ -54,10 +54,11 @@ pub(super) fn read(
         Kind::Bytes { min } => bytes(text).filter(|&bytes| bytes >= min).map(Value::Bytes),
         Kind::Choice(words) => words.contains(&text).then(|| Value::Text(text.to_owned())),
     });
-    value.ok_or_else(|| Problem::BadValue {
-        flag: flag.long,
-        expected: expected(flag.kind),
-        found: typed.to_string_lossy().into_owned(),
+    value.ok_or_else(|| match flag.kind {
+        Kind::Pair => Problem::BadHeader { flag: flag.long, value: flag.value },
+        kind => {
+            Problem::BadValue { flag: flag.long, expected: expected(kind), found: shown(typed) }
+        }
     })
 }
 
@@ -67,7 +68,7 @@ fn path(flag: &Flag, typed: &Path, environment: &Environment) -> Result<PathBuf,
     let Ok(rest) = typed.strip_prefix("~") else {
         // A shell would take `~name` for another user's home directory, which is not known here.
         if typed.as_os_str().as_encoded_bytes().starts_with(b"~") {
-            let found = typed.to_string_lossy().into_owned();
+            let found = shown(typed.as_os_str());
             return Err(Problem::OthersHome { flag: flag.long, found });
         }
         return Ok(typed.to_owned());
@@ -75,9 +76,7 @@ fn path(flag: &Flag, typed: &Path, environment: &Environment) -> Result<PathBuf,
     match environment.home.as_deref().filter(|home| !home.as_os_str().is_empty()) {
         Some(home) if rest.as_os_str().is_empty() => Ok(home.to_owned()),
         Some(home) => Ok(home.join(rest)),
-        None => {
-            Err(Problem::NoHome { flag: flag.long, found: typed.to_string_lossy().into_owned() })
-        }
+        None => Err(Problem::NoHome { flag: flag.long, found: shown(typed.as_os_str()) }),
     }
 }
 

@@ -42,7 +42,7 @@ fn text(bytes: &[u8]) -> String {
 fn a_usage_error_says_what_to_write_instead_and_exits_with_2() {
     for (program, words, parts) in [
         (hoist_mcp(), &["--recrod", "x", "--", "y"][..], &["--recrod", "--record"][..]),
-        (hoist_mcp(), &[], &["put it after --", "hoist-mcp -- "]),
+        (hoist_mcp(), &[], &["put it after --", "hoist-mcp -- ", "by URL, with --upstream"]),
         (hoist_mcp(), &["--"], &["no server command"]),
         (hoist_mcp(), &["npx", "server"], &["`npx`", "put the server's command after --"]),
         (hoist_mcp(), &["--record", "--", "x"], &["--record needs a value"]),
@@ -230,6 +230,20 @@ fn the_walkthrough_keeps_its_log_where_it_is_told_to() {
     let log = whole_log(&log);
     assert_eq!(log.entries.len(), 13);
     assert_eq!(log.header.domain.as_deref(), Some("retail"));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_help_that_cannot_be_written_is_a_failure() {
+    for program in [hoist(), hoist_mcp(), demo()] {
+        for flag in ["--help", "--version"] {
+            let full = File::create("/dev/full").expect("it can be opened");
+            let output = Command::new(program).arg(flag).stdout(full).output().expect("it runs");
+            assert_eq!(output.status.code(), Some(1), "{flag}");
+            let said = text(&output.stderr);
+            assert!(said.contains("cannot write to standard output: No space"), "{said}");
+        }
+    }
 }
 
 #[cfg(target_os = "linux")]

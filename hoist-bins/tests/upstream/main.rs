@@ -246,27 +246,3 @@ fn an_answer_that_claims_to_be_compressed_is_an_error() {
         assert!(answer["error"]["message"].as_str().unwrap().contains("gzip"), "{answer}");
     }
 }
-
-#[test]
-fn what_cannot_be_reached_as_asked_is_said_at_once() {
-    let fails = |arguments: &[&str], code: i32, expected: &str| {
-        let proxy = Command::new(env!("CARGO_BIN_EXE_hoist-mcp"))
-            .args(arguments)
-            .env_remove("NOT_SET")
-            .stdin(Stdio::null())
-            .output()
-            .unwrap();
-        let stderr = String::from_utf8_lossy(&proxy.stderr);
-        assert_eq!(proxy.status.code(), Some(code), "{arguments:?}: {stderr}");
-        assert!(stderr.contains(expected), "{arguments:?}: {stderr}");
-        assert!(!stderr.contains("s3cret"), "{stderr}");
-        assert!(proxy.stdout.is_empty());
-    };
-    let url = "https://user:s3cret@h.test/?key=s3cret";
-    fails(&["--upstream", "ftp://h/s3cret"], 2, "http:// or https://");
-    fails(&["--upstream", "http://user:s3cret@/"], 2, "--upstream cannot be used");
-    fails(&["--upstream", url, "--upstream-header", "X=NOT_SET"], 2, "NOT_SET is not set");
-    fails(&["--upstream", url, "--upstream-header", "Accept=PATH"], 2, "set by the proxy itself");
-    fails(&["--upstream", url, "--upstream-ca", "/no/such/file"], 125, "/no/such/file");
-    fails(&["--upstream", url, "--upstream-ca", "/dev/null"], 2, "no certificate");
-}
