@@ -24,11 +24,11 @@ fn every_kind_of_line_is_said_with_its_place() {
     let text = format!(
         "{HEADER}{}",
         concat!(
-            "{\"t_ms\":9,\"from\":\"client\",\"message\":{\"id\":7,\"method\":\"tools/list\"}}\n",
+            "{\"t_ms\":9,\"from\":\"client\",\"message\":{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/list\"}}\n",
             "\n",
             "junk\n",
             "{\"hoist_mcp_log\":2,\"session\":\"t\",\"started_unix_ms\":6}\n",
-            "{\"t_ms\":8,\"from\":\"server\",\"message\":{\"id\":1,\"result\":{}}}\n",
+            "{\"t_ms\":8,\"from\":\"server\",\"message\":{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}}\n",
             "{\"t_ms\":9,\"from\":\"server\",\"gap\":{\"lines\":1,\"bytes\":20}}\n",
             "{\"t_ms\":9,\"from\":\"server\",\"message\":7}\n",
             "{\"t_ms\":9,\"fr",
@@ -52,6 +52,60 @@ fn every_kind_of_line_is_said_with_its_place() {
 }
 
 #[test]
+fn what_is_no_json_rpc_is_said() {
+    let found = |message: &str| {
+        let text = format!("{HEADER}{{\"t_ms\":1,\"from\":\"client\",\"message\":{message}}}\n");
+        findings(LogReader::new(text.as_bytes(), "x").unwrap())
+    };
+    let call = r#""method":"tools/call","params":{"name":"a"}}"#;
+    for id in ["null", "true", "[1]", "{}"] {
+        let found = found(&format!(r#"{{"jsonrpc":"2.0","id":{id},{call}"#));
+        let expected = "2 not-json-rpc: not a JSON-RPC message: the id of a request must be a text \
+                        or a number";
+        assert_eq!(found, [expected], "{id}");
+    }
+    for (version, said) in [
+        ("", "it has no \"jsonrpc\":\"2.0\""),
+        (r#""jsonrpc":"1.0","#, "its jsonrpc is \"1.0\" and not \"2.0\""),
+        (r#""jsonrpc":2,"#, "its jsonrpc is 2 and not \"2.0\""),
+        (r#""jsonrpc":null,"#, "its jsonrpc is null and not \"2.0\""),
+    ] {
+        let found = found(&format!(r#"{{{version}"id":1,{call}"#));
+        // It is a call all the same.
+        let expected = [
+            format!("2 not-json-rpc: not a JSON-RPC message: {said}"),
+            "note 2 unanswered: tools/call request 1 was not answered before the log ends".into(),
+        ];
+        assert_eq!(found, expected, "{version}");
+    }
+    let batch = found(r#"[{"method":"a"},{"jsonrpc":"2.0","method":"b"}]"#);
+    assert_eq!(batch.len(), 1, "{batch:?}");
+}
+
+#[test]
+fn a_header_alone_without_its_line_feed_is_torn() {
+    let reader = LogReader::new(HEADER.trim_end().as_bytes(), "x").unwrap();
+    let expected = format!(
+        "1 torn-line: the last line is torn: it has {} bytes and no line feed",
+        HEADER.len() - 1
+    );
+    assert_eq!(findings(reader), [expected]);
+}
+
+#[test]
+fn a_gap_of_no_line_is_no_entry() {
+    let gap = |lines| {
+        format!(
+            "{HEADER}{{\"t_ms\":1,\"from\":\"client\",\"gap\":{{\"lines\":{lines},\"bytes\":1}}}}\n"
+        )
+    };
+    let found = findings(LogReader::new(gap(0).as_bytes(), "x").unwrap());
+    assert_eq!(found, ["2 bad-line: not a log entry: a gap must have lines, at least 1"]);
+    let found = findings(LogReader::new(gap(1).as_bytes(), "x").unwrap());
+    assert_eq!(found, ["note 2 gap: 1 line (1 byte) that crossed here was not recorded"]);
+}
+
+#[test]
 fn none_is_left_out_however_many_there_are() {
     let batch = vec!["7"; 3_000].join(",");
     let text = format!(
@@ -69,8 +123,8 @@ fn a_log_as_hoist_writes_it_has_none() {
     let text = format!(
         "{HEADER}{}",
         concat!(
-            "{\"t_ms\":1,\"from\":\"client\",\"message\":{\"id\":1,\"method\":\"ping\"}}\n",
-            "{\"t_ms\":1,\"from\":\"server\",\"message\":{\"id\":1,\"result\":{}}}\n",
+            "{\"t_ms\":1,\"from\":\"client\",\"message\":{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}}\n",
+            "{\"t_ms\":1,\"from\":\"server\",\"message\":{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}}\n",
         )
     );
     assert!(findings(LogReader::new(text.as_bytes(), "x").unwrap()).is_empty());

@@ -18,6 +18,12 @@ fn session_of(header: &Header, lines: &[&str]) -> Session {
         let (from, by) = from.split_once(':').unwrap_or((from, ""));
         let by = if by.is_empty() { String::new() } else { format!(r#","by":"{by}""#) };
         let kind = if message.starts_with("{\"lines\"") { "gap" } else { "message" };
+        // Unless it is said here, a message is of JSON-RPC 2.0.
+        let message = if message.starts_with("{\"") && !message.contains("jsonrpc") {
+            message.replacen('{', r#"{"jsonrpc":"2.0","#, 1)
+        } else {
+            message.to_owned()
+        };
         writeln!(log, r#"{{"t_ms":{t_ms},"from":"{from}"{by},"{kind}":{message}}}"#).unwrap();
     }
     let open = || LogReader::new(log.as_bytes(), "s.jsonl").unwrap();
@@ -302,11 +308,11 @@ fn what_the_proxy_asks_the_host_is_no_call() {
 fn each_element_of_a_batch_counts() {
     check(
         &[
-            r#"10 client [{"id":1,"method":"tools/call","params":{"name":"a"}},{"method":"x"},{"id":2,"method":"tools/call","params":{"name":"b"}}]"#,
+            r#"10 client [{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a"}},{"jsonrpc":"2.0","method":"x"},{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"b"}}]"#,
             r#"11 proxy:proxy {"id":1,"method":"tools/call","params":{"name":"a"}}"#,
             r#"12 server {"id":1,"result":{"content":[{"type":"text","text":"A"}]}}"#,
             r#"13 server {"id":2,"result":{"content":[{"type":"text","text":"B"}]}}"#,
-            r#"14 proxy:proxy [{"id":1,"result":{}},{"id":2,"result":{}}]"#,
+            r#"14 proxy:proxy [{"jsonrpc":"2.0","id":1,"result":{}},{"jsonrpc":"2.0","id":2,"result":{}}]"#,
         ],
         &["0: 1(a {}) 2(b {})", "1=A", "2=B"],
     );
@@ -462,7 +468,10 @@ fn what_is_odd_is_said_with_its_line_and_the_rest_is_read() {
         ]
     );
     assert_eq!((session.findings.problems, session.findings.notes), (10, 3));
-    assert_eq!(told(&session.episode), [r#"0: 1(a {"n": 1.0}) 9(b {}) 9#2(c {})"#, "1=", "9!"]);
+    assert_eq!(
+        told(&session.episode),
+        [r#"0: 1(a {"n": 1.0}) 9(b {}) 9#2(c {})"#, "1=", "9=no array"]
+    );
 }
 
 #[test]
@@ -540,4 +549,64 @@ fn an_answer_whose_request_may_be_missing_breaks_no_rule() {
         let behind = session(&[GAP, answer]).findings;
         assert_eq!((behind.problems, behind.notes), (0, 1), "{:?}", behind.first);
     }
+}
+
+#[test]
+fn what_can_be_read_of_a_broken_message_is_in_the_episode() {
+    let session = session(&[
+        r#"1 client {"id":0,"method":"initialize","params":{"clientInfo":{"name":"h\ud800"}}}"#,
+        r#"2 server {"id":0,"result":{"protocolVersion":"2025-11-25","serverInfo":{"name":"s","version":7}}}"#,
+        r#"3 client {"id":9,"method":"tools/list"}"#,
+        r#"4 server {"id":9,"result":{"tools":[{"name":"a","description":"\udc00"},{"name":"b"}]}}"#,
+        CALL_1,
+        r#"20 server {"id":1,"result":{"content":[{"type":"text","text":"\ud800!"}]}}"#,
+        r#"2000 client {"id":2,"method":"tools/call","params":{"name":"b\ud800","_meta":{},"_meta":{}}}"#,
+        r#"2001 server {"id":2,"error":{"code":"E","message":"no such tool"}}"#,
+        r#"4000 client {"id":3,"method":"tools/call","params":{"arguments":{}}}"#,
+        r#"4001 server {"id":3,"result":{}}"#,
+        r#"4002 context:context {"role":"user","content":"a\ud800"}"#,
+        r#"4003 client {"id":true,"method":"tools/call","params":{"name":"c"}}"#,
+    ]);
+    assert_eq!(
+        told(&session.episode),
+        [
+            r#"0: 1(a {"n": 1.0})"#,
+            "1=\u{fffd}!",
+            "1: 2(b\u{fffd} {})",
+            "2!no such tool",
+            "user: a\u{fffd}"
+        ]
+    );
+    let episode = &session.episode;
+    assert_eq!(episode.host.as_ref().unwrap().name, "h\u{fffd}");
+    assert_eq!(episode.servers[0].name, "s");
+    let tools: Vec<&str> = episode.tools.iter().map(|tool| &*tool.name).collect();
+    assert_eq!(tools, ["a", "b"]);
+    let surrogate = "a text in it has half of a surrogate pair, which is no Unicode";
+    assert_eq!(
+        findings(&session),
+        [
+            format!("2: not as MCP has it: initialize request: {surrogate}"),
+            "3: not as MCP has it: initialize result: invalid type: integer `7`, expected a string".into(),
+            format!("5: not as MCP has it: tools/list result: {surrogate}"),
+            format!("7: not as MCP has it: tools/call result: {surrogate}"),
+            format!("8: not as MCP has it: tools/call request: {surrogate}"),
+            "9: not as MCP has it: error in answer to tools/call: invalid type: string \"E\", expected i64".into(),
+            "10: not as MCP has it: tools/call request: missing field `name`".into(),
+            format!("12: not a JSON-RPC message: {surrogate}"),
+            "13: not a JSON-RPC message: the id of a request must be a text or a number".into(),
+        ]
+    );
+    assert_eq!(session.findings.unread, 9);
+    // What is odd, and read, is not unread.
+    let odd = self::session(&[CALL_1, r#"5 server {"jsonrpc":"1.0","id":1,"result":{}}"#]);
+    assert_eq!((odd.findings.problems, odd.findings.unread), (2, 0), "{:?}", odd.findings.first);
+}
+
+#[test]
+fn a_calls_result_is_found() {
+    let session = session(&[CALL_1, RESULT_1, CALL_2]);
+    let calls: Vec<_> = session.episode.calls().collect();
+    assert_eq!(session.episode.result_of(calls[0]).unwrap().text, "one");
+    assert_eq!(session.episode.result_of(calls[1]), None);
 }

@@ -92,6 +92,25 @@ impl Episode {
         self.turns().flat_map(|turn| &turn.calls)
     }
 
+    /// The result of a call; `None` for one that was not answered. It looks through the events:
+    /// whoever asks for every call does better to go through [`results`](Self::results) once.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use hoist_trace::Episode;
+    ///
+    /// fn failed(episode: &Episode) -> Vec<&str> {
+    ///     let failed = episode.calls().filter(|call| {
+    ///         episode.result_of(call).is_some_and(|result| result.is_error)
+    ///     });
+    ///     failed.map(|call| call.name.as_str()).collect()
+    /// }
+    /// ```
+    pub fn result_of(&self, call: &ToolCall) -> Option<&ToolResult> {
+        self.results().find(|result| result.call == call.id)
+    }
+
     /// Every result, in the order in which they came.
     pub fn results(&self) -> impl Iterator<Item = &ToolResult> {
         self.events.iter().filter_map(|event| match event {

@@ -151,6 +151,9 @@ impl Entry {
         let content = match (members.message, members.raw, members.gap) {
             (Some(message), None, None) => Content::Message(message.get().to_owned()),
             (None, Some(raw), None) => Content::Raw(raw.into_owned()),
+            (None, None, Some(Gap { lines: 0, .. })) => {
+                return Err((start + 1, "a gap must have lines, at least 1".to_owned()));
+            }
             (None, None, Some(gap)) => Content::Gap(gap),
             _ => {
                 let what = "it must have exactly one of message, raw and gap".to_owned();

@@ -85,6 +85,10 @@ impl Header {
             let (column, what) = describe(error);
             LogError::NotALog { path: path.to_owned(), column, what }
         };
+        if line.starts_with("\u{feff}".as_bytes()) {
+            let what = "a byte order mark stands in front; take it away".to_owned();
+            return Err(LogError::NotALog { path: path.to_owned(), column: 1, what });
+        }
         // A derived struct also reads an array, which is no header.
         if line.trim_ascii_start().first() != Some(&b'{') {
             let what = "it is not a JSON object".to_owned();
@@ -136,6 +140,7 @@ mod tests {
         for (line, expected) in [
             ("", "a.jsonl:1:1: not a Hoist session log"),
             ("hello", "a.jsonl:1:1: not a Hoist session log"),
+            ("\u{feff}{\"hoist_mcp_log\":2}", "(a byte order mark stands in front; take it away)"),
             ("[2,\"s\",5]", "it is not a JSON object"),
             ("{\"t_ms\":1}", "missing field `hoist_mcp_log`"),
             ("{\"hoist_mcp_log\":2,\"session\":\"s\"}", "missing field `started_unix_ms`"),

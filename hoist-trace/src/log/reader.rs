@@ -17,8 +17,10 @@ pub struct ReadReport {
     /// Lines of white space only, which were skipped.
     pub blank_lines: u64,
     /// Length of a last line without a line feed, in bytes: what a crash cut short. It is no
-    /// entry.
+    /// entry. Of a log that is only a header, it is the header's, which is read all the same.
     pub torn_bytes: u64,
+    /// Whether the torn line is the header.
+    pub header_is_torn: bool,
     /// Gap entries read.
     pub gaps: u64,
     /// Lines that crossed and are missing, by the gap entries.
@@ -30,7 +32,7 @@ pub struct ReadReport {
 impl ReadReport {
     /// How many whole lines there were, the header among them.
     pub fn lines(&self) -> u64 {
-        1 + self.entries + self.bad_lines + self.blank_lines
+        u64::from(!self.header_is_torn) + self.entries + self.bad_lines + self.blank_lines
     }
 }
 
@@ -116,8 +118,14 @@ impl<R: BufRead> LogReader<R> {
         let found = reader
             .find_line()
             .map_err(|source| LogError::Io { path: reader.path.clone(), source })?;
-        if let Found::End = found {
-            return Err(LogError::Empty { path: reader.path });
+        match found {
+            Found::End => return Err(LogError::Empty { path: reader.path }),
+            Found::Torn { len_bytes } => {
+                reader.report.torn_bytes = len_bytes;
+                reader.report.header_is_torn = true;
+                reader.done = true;
+            }
+            Found::Line | Found::TooLong { .. } => {}
         }
         // A header that is whole but for its line feed is as good as one with it.
         reader.header = Header::from_line(&reader.buffer, &reader.path)?;

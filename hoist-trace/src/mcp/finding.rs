@@ -37,12 +37,18 @@ pub enum FindingKind {
         /// What an earlier line says.
         before_ms: u64,
     },
-    /// The message cannot be read as JSON-RPC, or a key that counts stands in it twice.
+    /// The message, or something in it, cannot be read as JSON-RPC, or a key that counts stands in it
+    /// twice.
     NotJsonRpc {
         /// What is wrong.
         what: String,
     },
-    /// The message does not look as MCP's schema says.
+    /// The message does not say that it is of JSON-RPC 2.0. It is read as if it did.
+    OtherVersion {
+        /// What is wrong.
+        what: String,
+    },
+    /// The message does not look as MCP's schema says. What can be read of it all the same is.
     NotMcp {
         /// What is wrong.
         what: String,
@@ -80,6 +86,18 @@ impl Finding {
     pub fn is_problem(&self) -> bool {
         !matches!(self.kind, FindingKind::Unanswered { .. } | FindingKind::Gap { .. })
     }
+
+    /// Whether something of the session could not be read, so that it is missing from the episode,
+    /// or stands there as it could be read.
+    pub fn is_unread(&self) -> bool {
+        matches!(
+            self.kind,
+            FindingKind::BadLine { .. }
+                | FindingKind::TornLine { .. }
+                | FindingKind::NotJsonRpc { .. }
+                | FindingKind::NotMcp { .. }
+        )
+    }
 }
 
 impl FindingKind {
@@ -89,7 +107,7 @@ impl FindingKind {
             Self::BadLine { .. } => "bad-line",
             Self::TornLine { .. } => "torn-line",
             Self::TimeGoesBack { .. } => "time-goes-back",
-            Self::NotJsonRpc { .. } => "not-json-rpc",
+            Self::NotJsonRpc { .. } | Self::OtherVersion { .. } => "not-json-rpc",
             Self::NotMcp { .. } => "not-mcp",
             Self::AnswerWithoutRequest { .. } => "answer-without-request",
             Self::IdInUse { .. } => "id-in-use",
@@ -104,12 +122,15 @@ impl fmt::Display for FindingKind {
         match self {
             Self::BadLine { what, .. } => write!(f, "not a log entry: {what}"),
             Self::TornLine { bytes } => {
-                write!(f, "the last line is torn: it has {bytes} bytes and no line feed")
+                let s = plural(*bytes);
+                write!(f, "the last line is torn: it has {bytes} byte{s} and no line feed")
             }
             Self::TimeGoesBack { t_ms, before_ms } => {
                 write!(f, "time goes back: {t_ms} ms after {before_ms} ms")
             }
-            Self::NotJsonRpc { what } => write!(f, "not a JSON-RPC message: {what}"),
+            Self::NotJsonRpc { what } | Self::OtherVersion { what } => {
+                write!(f, "not a JSON-RPC message: {what}")
+            }
             Self::NotMcp { what } => write!(f, "not as MCP has it: {what}"),
             Self::AnswerWithoutRequest { id } => {
                 write!(f, "an answer to request {id}, which nobody made or which is answered")
@@ -120,14 +141,17 @@ impl fmt::Display for FindingKind {
             Self::Unanswered { id, method } => {
                 write!(f, "{method} request {id} was not answered before the log ends")
             }
-            Self::Gap { lines: 1, bytes } => {
-                write!(f, "1 line ({bytes} bytes) that crossed here was not recorded")
-            }
             Self::Gap { lines, bytes } => {
-                write!(f, "{lines} lines ({bytes} bytes) that crossed here were not recorded")
+                let (s, were) = (plural(*lines), if *lines == 1 { "was" } else { "were" });
+                write!(f, "{lines} line{s} ({bytes} byte{}) that crossed here ", plural(*bytes))?;
+                write!(f, "{were} not recorded")
             }
         }
     }
+}
+
+fn plural(count: u64) -> &'static str {
+    if count == 1 { "" } else { "s" }
 }
 
 /// Findings, the first of them kept and all counted.
@@ -140,6 +164,8 @@ pub struct Findings {
     pub problems: u64,
     /// How many are only worth knowing.
     pub notes: u64,
+    /// How many say that something could not be read ([`Finding::is_unread`]).
+    pub unread: u64,
 }
 
 impl Findings {
@@ -152,6 +178,7 @@ impl Findings {
         } else {
             self.notes += 1;
         }
+        self.unread += u64::from(finding.is_unread());
         if self.first.len() < Self::MAX_KEPT {
             self.first.push(finding);
         }

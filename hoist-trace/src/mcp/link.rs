@@ -6,10 +6,11 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::finding::{Finding, FindingKind};
+use super::lenient::Members;
 use super::peers::Peers;
 use super::result::{Answer, error_result, keys};
 use super::tools::ToolList;
-use super::wire::{Id, Message, Outcome, Text, object};
+use super::wire::{Id, Message, Outcome, Parsed, Text, object};
 use crate::Json;
 use crate::episode::{MadeBy, ToolResult};
 use crate::log::{Content, Entry, Origin};
@@ -193,30 +194,42 @@ impl Linker {
 
     fn context(&mut self, at: At, text: &str) {
         #[derive(Deserialize)]
-        struct Members<'a> {
+        struct Message<'a> {
             #[serde(borrow)]
             role: Text<'a>,
             #[serde(borrow)]
             content: Text<'a>,
         }
-        match object::<Members<'_>>(text) {
-            Ok(Members { role: Text(role), content: Text(content) }) => match &*role {
-                "user" | "assistant" if !self.lean => {
-                    let text = content.into_owned();
-                    self.said.push(Said { at, by_user: role == "user", text });
-                }
-                // A system prompt, a tool's output: no part of the conversation.
-                _ => {}
-            },
-            Err(error) => self.not_json_rpc(at, &error),
+        let (role, content) = match object::<Message<'_>>(text) {
+            Ok(Message { role: Text(role), content: Text(content) }) => (role, content),
+            Err(error) => {
+                self.not_json_rpc(at, &error);
+                let Some(members) = Members::of(text) else { return };
+                let Some(read) = members.text("role").zip(members.text("content")) else { return };
+                (read.0.into(), read.1.into())
+            }
+        };
+        match &*role {
+            "user" | "assistant" if !self.lean => {
+                let text = content.into_owned();
+                self.said.push(Said { at, by_user: role == "user", text });
+            }
+            // A system prompt, a tool's output: no part of the conversation.
+            _ => {}
         }
     }
 
     fn message(&mut self, at: At, entry: &Entry, text: &str) {
-        let message = match Message::parse(text) {
-            Ok(message) => message,
+        let Parsed { message, fault, version } = match Message::parse(text) {
+            Ok(parsed) => parsed,
             Err(error) => return self.not_json_rpc(at, &error),
         };
+        if let Some(fault) = fault {
+            self.not_json_rpc(at, &fault);
+        }
+        if let Some(what) = version {
+            self.find(at.seq, FindingKind::OtherVersion { what });
+        }
         if entry.from == Origin::Client {
             match &message {
                 Message::Request { method, .. } if method == "server/discover" => {
@@ -260,7 +273,9 @@ impl Linker {
         params: Option<&RawValue>,
         made_by: MadeBy,
     ) {
-        self.peers.request(method, params);
+        if let Err(error) = self.peers.request(method, params) {
+            self.not_mcp(at, &format!("{method} request"), &error);
+        }
         let what = match method {
             "tools/call" => match self.call(at, id, params, made_by) {
                 Ok(call) => What::Call(call),
@@ -299,7 +314,7 @@ impl Linker {
         made_by: MadeBy,
     ) -> Result<usize, serde_json::Error> {
         #[derive(Deserialize)]
-        struct Members<'a> {
+        struct Params<'a> {
             #[serde(borrow)]
             name: Text<'a>,
             #[serde(default, borrow)]
@@ -313,7 +328,25 @@ impl Linker {
         }
 
         let params = params.map_or("", RawValue::get);
-        let members: Members<'_> = object(params)?;
+        let members = match object::<Params<'_>>(params) {
+            Ok(members) => members,
+            Err(error) => {
+                // Of two names, or two sets of arguments, it cannot be told which the server took.
+                let members = Members::of(params).filter(|members| {
+                    ["name", "arguments"].iter().all(|name| members.all(name).count() <= 1)
+                });
+                let name = members.as_ref().and_then(|members| members.text("name"));
+                let (Some(members), Some(name)) = (members, name) else { return Err(error) };
+                self.not_mcp(at, "tools/call request", &error);
+                Params {
+                    name: Text(name.into()),
+                    arguments: members.get("arguments"),
+                    meta: members.get("_meta"),
+                    request_state: members.get("requestState"),
+                    input_responses: members.get("inputResponses"),
+                }
+            }
+        };
         let arguments = members.arguments.map(Json::from_raw).unwrap_or_default();
         let first = match (members.request_state, members.input_responses) {
             (Some(state), _) => self.states.remove(state.get()),
@@ -424,7 +457,11 @@ impl Linker {
                 }
                 self.calls_answer(at, call, outcome);
             }
-            (What::Initialize, Outcome::Result(result)) => self.peers.initialized(result),
+            (What::Initialize, Outcome::Result(result)) => {
+                if let Err(error) = self.peers.initialized(result) {
+                    self.not_mcp(at, "initialize result", &error);
+                }
+            }
             (What::Discover, Outcome::Result(result)) => self.peers.discovered(result),
             (What::Tools, Outcome::Result(result)) => {
                 self.peers.worked(result);
@@ -460,25 +497,26 @@ impl Linker {
     }
 
     fn calls_answer(&mut self, at: At, call: usize, outcome: Outcome<'_>) {
-        match Answer::read(outcome) {
-            Ok(Answer::Result(result)) => self.complete(at, call, result),
-            Ok(Answer::InputRequired { state, keys }) => {
+        let (answer, fault) = Answer::read(outcome);
+        if let Some(fault) = fault {
+            let what = match outcome {
+                Outcome::Result(_) => "tools/call result",
+                Outcome::Error(_) => "error in answer to tools/call",
+            };
+            self.not_mcp(at, what, &fault);
+        }
+        match answer {
+            Answer::Result(result) => self.complete(at, call, result),
+            Answer::InputRequired { state, keys } => {
                 self.calls[call].paused = Some(at);
                 match state {
                     Some(state) => drop(self.states.insert(state.to_owned(), call)),
                     None => self.asked.push((call, keys)),
                 }
             }
-            Ok(Answer::Task(id)) => {
+            Answer::Task(id) => {
                 self.calls[call].paused = Some(at);
                 self.tasks.insert(id.into_owned(), call);
-            }
-            Err(error) => {
-                self.not_mcp(at, "tools/call result", &error);
-                // Answered it is, if not with anything the agent can use.
-                let mut result = ToolResult::new("", "");
-                result.is_error = true;
-                self.complete(at, call, result);
             }
         }
     }
@@ -486,7 +524,7 @@ impl Linker {
     /// What the server says of a task.
     fn task(&mut self, at: At, id: &str, state: &RawValue) {
         #[derive(Deserialize)]
-        struct Members<'a> {
+        struct State<'a> {
             #[serde(default, borrow)]
             status: Option<Text<'a>>,
             #[serde(default, borrow)]
@@ -495,16 +533,27 @@ impl Linker {
             error: Option<&'a RawValue>,
         }
         let Some(&call) = self.tasks.get(id) else { return };
-        let members: Members<'_> = match object(state.get()) {
-            Ok(members) => members,
-            Err(error) => return self.not_mcp(at, "task", &error),
+        let state = match object::<State<'_>>(state.get()) {
+            Ok(state) => state,
+            Err(error) => {
+                self.not_mcp(at, "task", &error);
+                let Some(members) = Members::of(state.get()) else { return };
+                State {
+                    status: members.text("status").map(|status| Text(status.into())),
+                    result: members.get("result"),
+                    error: members.get("error"),
+                }
+            }
         };
-        match (members.status.as_ref().map(|status| &*status.0), members.result, members.error) {
+        match (state.status.as_ref().map(|status| &*status.0), state.result, state.error) {
             (Some("completed"), Some(result), _) => {
                 self.calls_answer(at, call, Outcome::Result(result));
             }
             (Some("failed"), _, Some(error)) => {
-                let result = error_result(error).unwrap_or_else(|_| ToolResult::new("", ""));
+                let (result, fault) = error_result(error);
+                if let Some(fault) = fault {
+                    self.not_mcp(at, "error of a task", &fault);
+                }
                 self.complete(at, call, result);
             }
             (Some("cancelled"), ..) if self.calls[call].result.is_none() => {
@@ -556,8 +605,7 @@ fn host_turn(meta: &RawValue) -> Option<String> {
 
 /// A text member of the parameters.
 fn member(params: Option<&RawValue>, name: &str) -> Option<String> {
-    let members: HashMap<String, &RawValue> = object(params?.get()).ok()?;
-    serde_json::from_str(members.get(name)?.get()).ok()
+    Members::of(params?.get())?.text(name)
 }
 
 fn unique(ids: &mut HashMap<String, u32>, id: String) -> String {
@@ -567,5 +615,10 @@ fn unique(ids: &mut HashMap<String, u32>, id: String) -> String {
 }
 
 fn without_place(error: &serde_json::Error) -> String {
-    crate::log::describe(error).1
+    let what = crate::log::describe(error).1;
+    // What is read here is JSON, so nothing else is wrong with its escapes.
+    if what == "unexpected end of hex escape" || what.starts_with("lone leading surrogate") {
+        return "a text in it has half of a surrogate pair, which is no Unicode".to_owned();
+    }
+    what
 }

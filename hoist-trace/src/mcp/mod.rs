@@ -2,6 +2,7 @@
 
 mod assemble;
 mod finding;
+mod lenient;
 mod link;
 mod peers;
 mod result;
@@ -29,7 +30,8 @@ pub struct Log {
     /// What was met besides entries: skipped, blank and torn lines, gaps.
     pub report: ReadReport,
     /// The lines that were skipped: the first [`MAX_PROBLEMS`](Self::MAX_PROBLEMS) of them, each
-    /// with its place.
+    /// with its place. A torn last line is not among them: that a process was killed is nothing
+    /// wrong with the log. [`ReadReport::torn_bytes`] says how long it is.
     pub problems: Vec<LogError>,
 }
 
@@ -108,7 +110,8 @@ pub struct Session {
     pub episode: Episode,
     /// What was met besides entries.
     pub report: ReadReport,
-    /// The lines that were skipped: the first [`Log::MAX_PROBLEMS`] of them.
+    /// The lines that were skipped: the first [`Log::MAX_PROBLEMS`] of them. A torn last line is not
+    /// among them: [`ReadReport::torn_bytes`] says how long it is.
     pub problems: Vec<LogError>,
     /// What is odd about the messages.
     pub findings: Findings,
@@ -167,8 +170,8 @@ pub fn read_session_from<R: BufRead>(mut reader: LogReader<R>) -> Result<Session
 ///
 /// let text = concat!(
 ///     "{\"hoist_mcp_log\":2,\"session\":\"s\",\"started_unix_ms\":0}\n",
-///     "{\"t_ms\":12,\"from\":\"client\",\"message\":{\"id\":1,\"method\":\"ping\"}}\n",
-///     "{\"t_ms\":11,\"from\":\"server\",\"message\":{\"id\":2,\"result\":{}}}\n",
+///     "{\"t_ms\":12,\"from\":\"client\",\"message\":{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}}\n",
+///     "{\"t_ms\":11,\"from\":\"server\",\"message\":{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}}\n",
 /// );
 /// let mut found = Vec::new();
 /// check(LogReader::new(text.as_bytes(), "s.jsonl")?, |finding| {

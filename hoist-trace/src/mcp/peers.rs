@@ -1,9 +1,9 @@
 //! Who speaks with whom, and in which revision.
 
-use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::wire::{Text, object};
+use super::lenient::Members;
+use super::wire::object;
 use crate::episode::Implementation;
 
 /// What the messages say of host and server.
@@ -18,53 +18,42 @@ pub(super) struct Peers {
 }
 
 impl Peers {
-    /// A request of the host's.
-    pub(super) fn request(&mut self, method: &str, params: Option<&RawValue>) {
-        #[derive(Deserialize)]
-        struct Params<'a> {
-            #[serde(default, borrow, rename = "clientInfo")]
-            client_info: Option<&'a RawValue>,
-        }
+    /// A request of the host's. An error is what could not be read of it; the rest was.
+    pub(super) fn request(
+        &mut self,
+        method: &str,
+        params: Option<&RawValue>,
+    ) -> Result<(), serde_json::Error> {
         // Modern requests all say it; once it is known they need not be read again.
         if method != "initialize" && self.host.is_some() {
-            return;
+            return Ok(());
         }
-        let Some(raw) = params else { return };
-        let Ok(params) = object::<Params<'_>>(raw.get()) else { return };
-        let meta = meta(raw);
-        let info = params.client_info.or_else(|| meta.as_ref().and_then(|meta| meta.client));
-        if let Some(info) = info.and_then(implementation) {
-            self.host = Some(info);
-        }
+        let Some(raw) = params else { return Ok(()) };
+        let Some(members) = Members::of(raw.get()) else { return Ok(()) };
+        let meta = Meta::of(raw);
+        let info = members.get("clientInfo").or_else(|| meta.as_ref().and_then(|meta| meta.client));
+        let (info, fault) = info.map_or((None, None), implementation);
+        self.host = info.or_else(|| self.host.take());
         if let Some(version) = meta.and_then(|meta| meta.version) {
-            self.asked_version = Some(version.0.into_owned());
+            self.asked_version = Some(version);
         }
+        fault.map_or(Ok(()), Err)
     }
 
-    /// The server's answer to `initialize`.
-    pub(super) fn initialized(&mut self, result: &RawValue) {
-        #[derive(Deserialize)]
-        struct Members<'a> {
-            #[serde(default, borrow, rename = "serverInfo")]
-            server_info: Option<&'a RawValue>,
-            #[serde(default, borrow, rename = "protocolVersion")]
-            version: Option<Text<'a>>,
-        }
-        let Ok(members) = object::<Members<'_>>(result.get()) else { return };
-        if let Some(info) = members.server_info.and_then(implementation) {
-            self.server = Some(info);
-        }
-        if let Some(Text(version)) = members.version {
-            self.protocol_version = Some(version.into_owned());
-        }
+    /// The server's answer to `initialize`. An error is what could not be read of it.
+    pub(super) fn initialized(&mut self, result: &RawValue) -> Result<(), serde_json::Error> {
+        let Some(members) = Members::of(result.get()) else { return Ok(()) };
+        let (info, fault) = members.get("serverInfo").map_or((None, None), implementation);
+        self.server = info.or_else(|| self.server.take());
+        self.protocol_version =
+            members.text("protocolVersion").or_else(|| self.protocol_version.take());
+        fault.map_or(Ok(()), Err)
     }
 
     /// The server's answer to `server/discover`: it is modern. An error settles nothing; the host
     /// goes on with `initialize`.
     pub(super) fn discovered(&mut self, result: &RawValue) {
-        if let Some(info) = meta(result).and_then(|meta| meta.server).and_then(implementation) {
-            self.server = Some(info);
-        }
+        self.server = server_of(result).or_else(|| self.server.take());
         if let Some(version) = &self.asked_version {
             self.protocol_version = Some(version.clone());
         }
@@ -77,7 +66,7 @@ impl Peers {
             self.protocol_version = Some(version.clone());
         }
         if self.server.is_none() {
-            self.server = meta(result).and_then(|meta| meta.server).and_then(implementation);
+            self.server = server_of(result);
         }
     }
 
@@ -87,26 +76,40 @@ impl Peers {
     }
 }
 
-#[derive(Deserialize)]
-struct Meta<'a> {
-    #[serde(default, borrow, rename = "io.modelcontextprotocol/clientInfo")]
-    client: Option<&'a RawValue>,
-    #[serde(default, borrow, rename = "io.modelcontextprotocol/serverInfo")]
-    server: Option<&'a RawValue>,
-    #[serde(default, borrow, rename = "io.modelcontextprotocol/protocolVersion")]
-    version: Option<Text<'a>>,
-}
-
-fn implementation(raw: &RawValue) -> Option<Implementation> {
-    object(raw.get()).ok()
-}
-
 /// The `_meta` of parameters or of a result.
-fn meta(of: &RawValue) -> Option<Meta<'_>> {
-    #[derive(Deserialize)]
-    struct Members<'a> {
-        #[serde(default, borrow, rename = "_meta")]
-        meta: Option<Meta<'a>>,
+struct Meta<'a> {
+    client: Option<&'a RawValue>,
+    server: Option<&'a RawValue>,
+    version: Option<String>,
+}
+
+impl<'a> Meta<'a> {
+    fn of(outer: &'a RawValue) -> Option<Self> {
+        let meta = Members::of(Members::of(outer.get())?.get("_meta")?.get())?;
+        Some(Self {
+            client: meta.get("io.modelcontextprotocol/clientInfo"),
+            server: meta.get("io.modelcontextprotocol/serverInfo"),
+            version: meta.text("io.modelcontextprotocol/protocolVersion"),
+        })
     }
-    object::<Members<'_>>(of.get()).ok()?.meta
+}
+
+/// Who a result says the server is.
+fn server_of(result: &RawValue) -> Option<Implementation> {
+    Meta::of(result)?.server.and_then(|info| implementation(info).0)
+}
+
+/// Who somebody says it is, and what is wrong with that.
+fn implementation(raw: &RawValue) -> (Option<Implementation>, Option<serde_json::Error>) {
+    match object(raw.get()) {
+        Ok(info) => (Some(info), None),
+        Err(fault) => {
+            let members = Members::of(raw.get());
+            let read = members.as_ref().and_then(|members| {
+                let version = members.text("version").unwrap_or_default();
+                members.text("name").map(|name| Implementation { name, version })
+            });
+            (read, Some(fault))
+        }
+    }
 }

@@ -1,11 +1,11 @@
 //! The answers to tool calls.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::lenient::{self, Members};
 use super::wire::{Outcome, Text, object};
 use crate::Json;
 use crate::episode::ToolResult;
@@ -27,17 +27,58 @@ pub(super) enum Answer<'a> {
 }
 
 impl<'a> Answer<'a> {
-    /// Reads an answer; an error says what is wrong with it.
-    pub(super) fn read(outcome: Outcome<'a>) -> Result<Self, serde_json::Error> {
+    /// Reads as much of an answer as can be read, and says what is wrong with it. Only what says that
+    /// it is an error is one.
+    pub(super) fn read(outcome: Outcome<'a>) -> (Self, Option<serde_json::Error>) {
         match outcome {
-            Outcome::Error(error) => error_result(error).map(Self::Result),
-            Outcome::Result(result) => Self::read_result(result),
+            Outcome::Error(error) => {
+                let (result, fault) = error_result(error);
+                (Self::Result(result), fault)
+            }
+            Outcome::Result(result) => match Self::read_result(result) {
+                Ok(answer) => (answer, None),
+                Err(fault) => (Self::read_leniently(result), Some(fault)),
+            },
         }
+    }
+
+    fn read_leniently(result: &'a RawValue) -> Self {
+        let Some(members) = Members::of(result.get()) else {
+            return Self::Result(ToolResult::new("", lenient::text_or_json(result)));
+        };
+        let task = members.get("task").and_then(|task| Members::of(task.get()));
+        let task = || task.and_then(|task| task.text("taskId"));
+        match members.text("resultType").as_deref() {
+            Some("input_required") => {
+                return Self::InputRequired {
+                    state: members.get("requestState").map(RawValue::get),
+                    keys: members.get("inputRequests").map(keys).unwrap_or_default(),
+                };
+            }
+            Some("task") => {
+                if let Some(id) = members.text("taskId").or_else(task) {
+                    return Self::Task(id.into());
+                }
+            }
+            _ if members.get("content").is_none() => {
+                if let Some(id) = task() {
+                    return Self::Task(id.into());
+                }
+            }
+            _ => {}
+        }
+        let mut found = ToolResult::new("", "");
+        if let Some(content) = members.get("content") {
+            (found.text, found.other_content) = content_leniently(content);
+        }
+        found.structured = members.get("structuredContent").map(Json::from_raw);
+        found.is_error = members.get("isError").is_some_and(|is| is.get() == "true");
+        Self::Result(found)
     }
 
     fn read_result(result: &'a RawValue) -> Result<Self, serde_json::Error> {
         #[derive(Deserialize)]
-        struct Members<'a> {
+        struct Strict<'a> {
             #[serde(default, borrow)]
             content: Option<Content<'a>>,
             #[serde(default, borrow, rename = "structuredContent")]
@@ -61,7 +102,7 @@ impl<'a> Answer<'a> {
             task_id: Option<Text<'a>>,
         }
 
-        let members: Members<'_> = object(result.get())?;
+        let members: Strict<'_> = object(result.get())?;
         match members.result_type.as_ref().map(|text| &*text.0) {
             Some("input_required") => {
                 return Ok(Self::InputRequired {
@@ -94,28 +135,71 @@ impl<'a> Answer<'a> {
     }
 }
 
-/// The result that is a JSON-RPC error.
-pub(super) fn error_result(error: &RawValue) -> Result<ToolResult, serde_json::Error> {
-    #[derive(Deserialize)]
-    struct Members {
+/// The result that is a JSON-RPC error, and what is wrong with it.
+pub(super) fn error_result(error: &RawValue) -> (ToolResult, Option<serde_json::Error>) {
+    #[derive(Deserialize, Default)]
+    struct Error {
         #[serde(default)]
         code: Option<i64>,
         #[serde(default)]
         message: Option<String>,
     }
 
-    let Members { code, message } = object(error.get())?;
+    let (Error { code, message }, fault) = match object(error.get()) {
+        Ok(members) => (members, None),
+        Err(fault) => {
+            let read = match Members::of(error.get()) {
+                Some(members) => Error {
+                    code: members.get("code").and_then(|code| code.get().parse().ok()),
+                    message: members.get("message").map(lenient::text_or_json),
+                },
+                None => Error { code: None, message: Some(lenient::text_or_json(error)) },
+            };
+            (read, Some(fault))
+        }
+    };
     let mut found = ToolResult::new("", message.unwrap_or_default());
     found.is_error = true;
     found.error_code = code;
-    Ok(found)
+    (found, fault)
 }
 
-/// The keys of an object; none of what is no object.
+/// The keys of an object, in order; none of what is no object.
 pub(super) fn keys(object: &RawValue) -> Vec<String> {
-    serde_json::from_str::<BTreeMap<String, &RawValue>>(object.get())
-        .map(|map| map.into_keys().collect())
-        .unwrap_or_default()
+    let mut keys: Vec<String> =
+        Members::of(object.get()).map(|found| found.into_names().collect()).unwrap_or_default();
+    keys.sort_unstable();
+    keys.dedup();
+    keys
+}
+
+/// The text of a `content` that is not as it should be, and the types of what else is in it.
+fn content_leniently(content: &RawValue) -> (String, Vec<String>) {
+    let items = match serde_json::from_str::<Vec<&RawValue>>(content.get()) {
+        Ok(items) => items,
+        // One item without the brackets around it.
+        Err(_) if Members::of(content.get()).is_some() => vec![content],
+        Err(_) => return (lenient::text_or_json(content), Vec::new()),
+    };
+    let (mut texts, mut other) = (Vec::new(), Vec::new());
+    for item in items {
+        let Some(item) = Members::of(item.get()) else {
+            other.push("?".to_owned());
+            continue;
+        };
+        let kind = item.text("type");
+        let resource = item.get("resource").and_then(|resource| Members::of(resource.get()));
+        let text = match kind.as_deref() {
+            Some("text") => item.text("text"),
+            Some("resource") => resource.and_then(|resource| resource.text("text")),
+            _ => None,
+        };
+        match text {
+            Some(text) => texts.push(text),
+            None => other.push(kind.unwrap_or_else(|| "?".to_owned())),
+        }
+    }
+    (texts.join("\n"), other)
 }
 
 /// `content`: its texts joined by line feeds, and the types of the rest.
@@ -185,12 +269,19 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn read(text: &str) -> ToolResult {
+    fn read_any(text: &str) -> (ToolResult, Option<String>) {
         let raw: &RawValue = serde_json::from_str(text).unwrap();
-        match Answer::read(Outcome::Result(raw)).unwrap() {
-            Answer::Result(result) => result,
+        match Answer::read(Outcome::Result(raw)) {
+            (Answer::Result(result), fault) => (result, fault.map(|fault| fault.to_string())),
             other => panic!("{other:?}"),
         }
+    }
+
+    #[track_caller]
+    fn read(text: &str) -> ToolResult {
+        let (result, fault) = read_any(text);
+        assert_eq!(fault, None, "{text}");
+        result
     }
 
     #[test]
@@ -210,30 +301,96 @@ mod tests {
     }
 
     #[test]
-    fn input_requests_and_tasks_are_no_results() {
-        let check = |text: &str| {
-            let raw: &RawValue = serde_json::from_str(text).unwrap();
-            format!("{:?}", Answer::read(Outcome::Result(raw)))
-        };
-        assert_eq!(
-            check(
-                r#"{"resultType":"input_required","requestState":"s\n","inputRequests":{"b":{},"a":1}}"#
+    fn what_can_be_read_of_a_broken_result_is_kept() {
+        for (text, expected, other, is_error) in [
+            (r#"{"content":[{"type":"text","text":"a\ud800b"}]}"#, "a\u{fffd}b", &[][..], false),
+            (
+                r#"{"content":[{"type":"text","text":7},{"type":"text","text":"b"}],"isError":true}"#,
+                "b",
+                &["text"],
+                true,
             ),
-            r#"Ok(InputRequired { state: Some("\"s\\n\""), keys: ["a", "b"] })"#
-        );
-        assert_eq!(check(r#"{"resultType":"task","taskId":"t"}"#), r#"Ok(Task("t"))"#);
-        assert_eq!(check(r#"{"task":{"taskId":"t","status":"working"}}"#), r#"Ok(Task("t"))"#);
-        assert!(check(r#"{"resultType":"task"}"#).contains("a task without a taskId"));
-        assert!(check("[]").contains("it is not a JSON object"));
-        assert!(check(r#"{"content":"x"}"#).contains("expected an array of content items"));
-        assert!(check(r#"{"isError":true,"isError":false}"#).contains("duplicate field"));
+            (
+                r#"{"content":[5,{"type":1,"x":2},{"type":"text","text":"b"}]}"#,
+                "b",
+                &["?", "?"],
+                false,
+            ),
+            (
+                r#"{"content":[{"type":"text","text":"a","text":"b"},{"type":"image","type":"audio"}]}"#,
+                "b",
+                &["audio"],
+                false,
+            ),
+            (
+                r#"{"content":[{"type":"resource","resource":7},{"type":"resource","resource":{"text":"\udfff"}}]}"#,
+                "\u{fffd}",
+                &["resource"],
+                false,
+            ),
+            (r#"{"content":[],"content":[{"type":"text","text":"b"}]}"#, "b", &[], false),
+            (r#"{"isError":true,"isError":false,"content":[]}"#, "", &[], false),
+            (r#"{"isError":false,"isError":true,"content":[]}"#, "", &[], true),
+            (r#"{"isError":"yes","content":[{"type":"text","text":"b"}]}"#, "b", &[], false),
+            (r#"{"content":{"type":"text","text":"b"}}"#, "b", &[], false),
+            (r#"{"content":"b"}"#, "b", &[], false),
+            (r#"{"content":7}"#, "7", &[], false),
+            (r#"{"\ud800":1,"content":[{"type":"text","text":"b"}]}"#, "b", &[], false),
+            (r#"{"resultType":"task"}"#, "", &[], false),
+            ("[1]", "[1]", &[], false),
+            (r#""b""#, "b", &[], false),
+            ("null", "null", &[], false),
+        ] {
+            let (result, fault) = read_any(text);
+            assert!(fault.is_some(), "{text}");
+            assert_eq!(result.text, expected, "{text}");
+            assert_eq!(result.other_content, other, "{text}");
+            assert_eq!(result.is_error, is_error, "{text}");
+        }
+        let (result, _) = read_any(r#"{"content":7,"structuredContent":{"n": 1.0}}"#);
+        assert_eq!(result.structured.unwrap().get(), r#"{"n": 1.0}"#);
+    }
+
+    #[test]
+    fn input_requests_and_tasks_are_no_results() {
+        let check = |text: &str, expected: &str| {
+            let raw: &RawValue = serde_json::from_str(text).unwrap();
+            let (answer, fault) = Answer::read(Outcome::Result(raw));
+            assert_eq!(format!("{answer:?}"), expected, "{text}");
+            fault
+        };
+        for (text, expected) in [
+            (
+                r#"{"resultType":"input_required","requestState":"s\n","inputRequests":{"b":{},"a":1}}"#,
+                r#"InputRequired { state: Some("\"s\\n\""), keys: ["a", "b"] }"#,
+            ),
+            (r#"{"resultType":"task","taskId":"t"}"#, r#"Task("t")"#),
+            (r#"{"task":{"taskId":"t","status":"working"}}"#, r#"Task("t")"#),
+        ] {
+            assert!(check(text, expected).is_none(), "{text}");
+            // The same, with something in it that cannot be read.
+            let odd = text.replacen('{', r#"{"isError":7,"#, 1);
+            assert!(check(&odd, expected).is_some(), "{odd}");
+        }
     }
 
     #[test]
     fn a_json_rpc_error_is_a_result_too() {
-        let raw: &RawValue = serde_json::from_str(r#"{"code":-32602,"message":"no"}"#).unwrap();
-        let result = error_result(raw).unwrap();
-        assert_eq!((result.text.as_str(), result.error_code), ("no", Some(-32602)));
-        assert!(result.is_error);
+        for (text, expected, code, is_right) in [
+            (r#"{"code":-32602,"message":"no"}"#, "no", Some(-32602), true),
+            (r#"{"message":"no"}"#, "no", None, true),
+            (r#"{"code":"E1","message":"no"}"#, "no", None, false),
+            (r#"{"code":1,"message":"\ud800!"}"#, "\u{fffd}!", Some(1), false),
+            (r#"{"code":1,"message":{"a":1}}"#, r#"{"a":1}"#, Some(1), false),
+            (r#"{"code":1,"code":2,"message":"no"}"#, "no", Some(2), false),
+            ("5", "5", None, false),
+            (r#""no""#, "no", None, false),
+        ] {
+            let raw: &RawValue = serde_json::from_str(text).unwrap();
+            let (result, fault) = error_result(raw);
+            assert_eq!((result.text.as_str(), result.error_code), (expected, code), "{text}");
+            assert!(result.is_error);
+            assert_eq!(fault.is_none(), is_right, "{text}");
+        }
     }
 }

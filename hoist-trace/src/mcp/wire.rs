@@ -5,6 +5,8 @@ use std::borrow::Cow;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
+use super::lenient::{self, Members};
+
 /// A request's id, compared by decoded value and type.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Id {
@@ -80,46 +82,106 @@ pub(super) enum Outcome<'a> {
     Error(&'a RawValue),
 }
 
+/// A message as far as it can be read.
+#[derive(Debug)]
+pub(super) struct Parsed<'a> {
+    pub(super) message: Message<'a>,
+    /// Something that had to be passed over.
+    pub(super) fault: Option<serde_json::Error>,
+    /// What is wrong with its `jsonrpc`, which changes nothing about how it is read.
+    pub(super) version: Option<String>,
+}
+
+/// The members of a message.
+#[derive(Deserialize)]
+struct Envelope<'a> {
+    #[serde(default, borrow, deserialize_with = "present")]
+    jsonrpc: Option<&'a RawValue>,
+    #[serde(default, borrow, deserialize_with = "present")]
+    id: Option<&'a RawValue>,
+    #[serde(default, borrow)]
+    method: Option<Text<'a>>,
+    #[serde(default, borrow)]
+    params: Option<&'a RawValue>,
+    #[serde(default, borrow, deserialize_with = "present")]
+    result: Option<&'a RawValue>,
+    #[serde(default, borrow, deserialize_with = "present")]
+    error: Option<&'a RawValue>,
+}
+
+impl<'a> Envelope<'a> {
+    /// Reads what strict reading fails on; `None` where it cannot be told what the message is.
+    fn leniently(text: &'a str) -> Option<Self> {
+        let members = Members::of(text)?;
+        let once = |name: &str| members.all(name).count() <= 1;
+        if !["id", "method", "params", "result", "error"].into_iter().all(once) {
+            return None;
+        }
+        let method = match members.get("method") {
+            None => None,
+            Some(method) => Some(Text(lenient::text(method)?.into())),
+        };
+        let only = |name: &str| members.all(name).next();
+        Some(Self {
+            jsonrpc: members.all("jsonrpc").last(),
+            id: only("id"),
+            method,
+            params: members.get("params"),
+            result: only("result"),
+            error: only("error"),
+        })
+    }
+
+    /// What is wrong with the member that says the version.
+    fn version_fault(&self) -> Option<String> {
+        let Some(version) = self.jsonrpc else {
+            return Some(r#"it has no "jsonrpc":"2.0""#.to_owned());
+        };
+        if version.get() == "\"2.0\"" || lenient::text(version).as_deref() == Some("2.0") {
+            return None;
+        }
+        let found: String = version.get().chars().take(40).collect();
+        Some(format!(r#"its jsonrpc is {found} and not "2.0""#))
+    }
+}
+
 impl<'a> Message<'a> {
     /// Reads one object; an error says what is wrong with it.
-    pub(super) fn parse(text: &'a str) -> Result<Self, serde_json::Error> {
-        #[derive(Deserialize)]
-        struct Members<'a> {
-            #[serde(default, borrow, deserialize_with = "present")]
-            id: Option<&'a RawValue>,
-            #[serde(default, borrow)]
-            method: Option<Text<'a>>,
-            #[serde(default, borrow)]
-            params: Option<&'a RawValue>,
-            #[serde(default, borrow, deserialize_with = "present")]
-            result: Option<&'a RawValue>,
-            #[serde(default, borrow, deserialize_with = "present")]
-            error: Option<&'a RawValue>,
-        }
+    pub(super) fn parse(text: &'a str) -> Result<Parsed<'a>, serde_json::Error> {
+        let (envelope, fault) = match object::<Envelope<'a>>(text) {
+            Ok(envelope) => (envelope, None),
+            Err(error) => match Envelope::leniently(text) {
+                Some(envelope) => (envelope, Some(error)),
+                None => return Err(error),
+            },
+        };
+        let version = envelope.version_fault();
+        Ok(Parsed { message: Self::of(envelope)?, fault, version })
+    }
 
-        let Members { id, method, params, result, error } = object(text)?;
-        let has_id = id.is_some();
-        let id = id.and_then(Id::from_raw);
-        match (method, result, error) {
-            (Some(Text(method)), None, None) => Ok(match id {
-                Some(id) => Self::Request { id, method, params },
-                None => Self::Notification { method, params },
-            }),
-            (None, Some(result), None) => {
-                { id.map(|id| Self::Answer { id, outcome: Outcome::Result(result) }) }.ok_or_else(
-                    || serde::de::Error::custom("a result must have the id of its request"),
-                )
+    fn of(envelope: Envelope<'a>) -> Result<Self, serde_json::Error> {
+        let error = |what: &str| Err(serde::de::Error::custom(what));
+        let Envelope { id: raw_id, method, params, result, error: failure, .. } = envelope;
+        let id = raw_id.and_then(Id::from_raw);
+        match (method, result, failure) {
+            (Some(Text(method)), None, None) => match (id, raw_id) {
+                (Some(id), _) => Ok(Self::Request { id, method, params }),
+                (None, None) => Ok(Self::Notification { method, params }),
+                (None, Some(_)) => error("the id of a request must be a text or a number"),
+            },
+            (None, Some(result), None) => match id {
+                Some(id) => Ok(Self::Answer { id, outcome: Outcome::Result(result) }),
+                None => error("a result must have the id of its request"),
+            },
+            (None, None, Some(failure)) => match (id, raw_id.map(RawValue::get)) {
+                (Some(id), _) => Ok(Self::Answer { id, outcome: Outcome::Error(failure) }),
+                (None, None | Some("null")) => Ok(Self::Complaint),
+                (None, Some(_)) => error("the id of an error must be a text, a number or null"),
+            },
+            (None, None, None) if raw_id.is_none() => {
+                error("it has none of method, result and error")
             }
-            (None, None, Some(error)) => Ok(match id {
-                Some(id) => Self::Answer { id, outcome: Outcome::Error(error) },
-                None => Self::Complaint,
-            }),
-            (None, None, None) if !has_id => {
-                Err(serde::de::Error::custom("it has none of method, result and error"))
-            }
-            _ => Err(serde::de::Error::custom(
-                "a message must have exactly one of method, result and error",
-            )),
+            _ => error("a message must have exactly one of method, result and error"),
         }
     }
 }
@@ -148,22 +210,27 @@ pub(super) fn present<'de, D: Deserializer<'de>>(
 mod tests {
     use super::*;
 
-    #[track_caller]
-    fn check(text: &str, expected: &str) {
-        let said = match Message::parse(text) {
-            Ok(Message::Request { id, method, params }) => {
+    fn told(text: &str) -> String {
+        let parsed = match Message::parse(text) {
+            Ok(parsed) => parsed,
+            Err(error) => return format!("bad: {error}"),
+        };
+        let said = match parsed.message {
+            Message::Request { id, method, params } => {
                 format!("request {id:?} {method} {:?}", params.map(RawValue::get))
             }
-            Ok(Message::Notification { method, .. }) => format!("notification {method}"),
-            Ok(Message::Answer { id, outcome: Outcome::Result(raw) }) => {
-                format!("result {id:?} {raw}")
-            }
-            Ok(Message::Answer { id, outcome: Outcome::Error(raw) }) => {
-                format!("error {id:?} {raw}")
-            }
-            Ok(Message::Complaint) => "complaint".to_owned(),
-            Err(error) => format!("bad: {error}"),
+            Message::Notification { method, .. } => format!("notification {method}"),
+            Message::Answer { id, outcome: Outcome::Result(raw) } => format!("result {id:?} {raw}"),
+            Message::Answer { id, outcome: Outcome::Error(raw) } => format!("error {id:?} {raw}"),
+            Message::Complaint => "complaint".to_owned(),
         };
+        let fault = parsed.fault.map(|fault| format!(" but {fault}")).unwrap_or_default();
+        said + &fault
+    }
+
+    #[track_caller]
+    fn check(text: &str, expected: &str) {
+        let said = told(text);
         assert!(said.starts_with(expected), "{text}: {said}");
     }
 
@@ -173,7 +240,6 @@ mod tests {
         check(r#"{"id":1.0,"method":"a"}"#, "request Number(1) a None");
         check(r#"{"id":1e300,"method":"a"}"#, "request Other(\"1e300\")");
         check(r#"{"id":"\u0061","method":"a"}"#, "request Text(\"a\")");
-        check(r#"{"id":null,"method":"a"}"#, "notification a");
         check(r#"{"method":"a","x":1}"#, "notification a");
         check(r#"{"id":1,"result":null}"#, "result Number(1) null");
         check(r#"{"id":1,"error":{}}"#, "error Number(1) {}");
@@ -188,7 +254,46 @@ mod tests {
         check(r#"{"id":1}"#, "bad: a message must have exactly one of");
         check(r#"{"id":1,"method":"a","result":1}"#, "bad: a message must have exactly one of");
         check(r#"{"result":1}"#, "bad: a result must have the id");
+        check(r#"{"id":null,"result":1}"#, "bad: a result must have the id");
         check(r#"{"id":1,"id":2,"method":"a"}"#, "bad: duplicate field `id`");
         check(r#"{"id":1,"method":7}"#, "bad: invalid type: integer `7`");
+        for id in ["null", "true", "[]", "{}"] {
+            check(&format!(r#"{{"id":{id},"method":"a"}}"#), "bad: the id of a request must be");
+            let error = format!(r#"{{"id":{id},"error":{{}}}}"#);
+            check(&error, if id == "null" { "complaint" } else { "bad: the id of an error must" });
+        }
+    }
+
+    #[test]
+    fn what_does_not_matter_is_passed_over_and_said() {
+        for (text, expected) in [
+            (r#"{"id":1,"method":"a\ud800"}"#, "request Number(1) a\u{fffd} None but "),
+            (r#"{"id":1,"\ud800":7,"result":2}"#, "result Number(1) 2 but "),
+        ] {
+            let said = told(text);
+            assert!(said.starts_with(expected), "{text}: {said}");
+        }
+    }
+
+    #[test]
+    fn the_version_is_checked_and_changes_nothing() {
+        for (member, expected) in [
+            (r#""jsonrpc":"2.0","#, None),
+            (r#""jsonrpc":"\u0032.0","#, None),
+            ("", Some("it has no \"jsonrpc\"")),
+            (r#""jsonrpc":"1.0","#, Some("its jsonrpc is \"1.0\"")),
+            (r#""jsonrpc":2.0,"#, Some("its jsonrpc is 2.0")),
+            (r#""jsonrpc":null,"#, Some("its jsonrpc is null")),
+        ] {
+            let text = format!(r#"{{{member}"id":1,"method":"a"}}"#);
+            let parsed = Message::parse(&text).unwrap();
+            assert!(matches!(parsed.message, Message::Request { .. }), "{text}");
+            assert!(parsed.fault.is_none());
+            match (&parsed.version, expected) {
+                (None, None) => {}
+                (Some(said), Some(expected)) => assert!(said.starts_with(expected), "{said}"),
+                other => panic!("{text}: {other:?}"),
+            }
+        }
     }
 }
