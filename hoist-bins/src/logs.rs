@@ -19,6 +19,15 @@ pub(crate) struct Log {
     pub(crate) named: bool,
 }
 
+/// What was looked for logs, or for one, and could not be read.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Unreadable {
+    #[error(transparent)]
+    Log(#[from] LogError),
+    #[error("cannot read the directory {}", path.display())]
+    Directory { path: PathBuf, source: io::Error },
+}
+
 /// Whether these paths may be more than one log: a directory, or more than one path.
 pub(crate) fn are_several(paths: &[PathBuf]) -> bool {
     paths.len() > 1 || paths.iter().any(|path| is_dir(path))
@@ -27,7 +36,7 @@ pub(crate) fn are_several(paths: &[PathBuf]) -> bool {
 /// The logs that these paths name: files as they are named, of directories every `*.jsonl` file,
 /// however deep, by name. Links in a directory are not followed; what is no regular file is passed
 /// over, and so are the files that stand beside a log.
-pub(crate) fn find(paths: &[PathBuf]) -> impl Iterator<Item = Result<Log, LogError>> {
+pub(crate) fn find(paths: &[PathBuf]) -> impl Iterator<Item = Result<Log, Unreadable>> {
     paths.iter().flat_map(|path| {
         let (file, dir) = if is_dir(path) { (None, Some(path)) } else { (Some(path), None) };
         let named = file.map(|path| Ok(Log { path: path.clone(), named: true }));
@@ -35,7 +44,7 @@ pub(crate) fn find(paths: &[PathBuf]) -> impl Iterator<Item = Result<Log, LogErr
     })
 }
 
-fn in_dir(dir: &Path) -> impl Iterator<Item = Result<Log, LogError>> + use<> {
+fn in_dir(dir: &Path) -> impl Iterator<Item = Result<Log, Unreadable>> + use<> {
     let dir = dir.to_owned();
     WalkDir::new(&dir).sort_by_file_name().into_iter().filter_map(move |entry| match entry {
         Ok(entry) => is_log(&entry).then(|| Ok(Log { path: entry.into_path(), named: false })),
@@ -43,9 +52,17 @@ fn in_dir(dir: &Path) -> impl Iterator<Item = Result<Log, LogError>> + use<> {
             let path = error.path().unwrap_or(&dir).to_owned();
             // It only has no I/O error for a loop, and no link is followed.
             let source = error.into_io_error().unwrap_or_else(|| io::Error::other("a loop"));
-            Some(Err(LogError::Io { path, source }))
+            Some(Err(unreadable(path, source)))
         }
     })
+}
+
+fn unreadable(path: PathBuf, source: io::Error) -> Unreadable {
+    if is_dir(&path) {
+        Unreadable::Directory { path, source }
+    } else {
+        LogError::Io { path, source }.into()
+    }
 }
 
 fn is_dir(path: &Path) -> bool {
@@ -69,4 +86,25 @@ pub(crate) fn open(path: &Path) -> Result<LogReader<Box<dyn BufRead>>, LogError>
         Box::new(BufReader::with_capacity(64 << 10, file))
     };
     LogReader::new(input, path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnostics::with_causes;
+
+    #[test]
+    fn a_directory_that_cannot_be_read_is_no_log() {
+        let dir = tempfile::TempDir::new().unwrap();
+        let said = |path: &Path| {
+            let source = io::Error::from(io::ErrorKind::PermissionDenied);
+            with_causes(&unreadable(path.to_owned(), source))
+        };
+        let path = dir.path().display();
+        let expected = format!("cannot read the directory {path}: permission denied");
+        assert_eq!(said(dir.path()), expected);
+        let file = dir.path().join("a.jsonl");
+        let expected = format!("cannot read session log {}: permission denied", file.display());
+        assert_eq!(said(&file), expected);
+    }
 }

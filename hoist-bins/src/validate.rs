@@ -9,7 +9,8 @@ use serde::Serialize;
 
 use crate::cli::ValidateOptions;
 use crate::diagnostics::{complain, with_causes};
-use crate::{logs, text};
+use crate::logs::{self, Unreadable};
+use crate::text;
 
 /// The exit code when a rule is broken.
 const EXIT_PROBLEM: u8 = 1;
@@ -41,7 +42,13 @@ fn validate(options: &ValidateOptions, program: &str, out: &mut impl Write) -> i
     for log in logs::find(&options.paths) {
         match log {
             Ok(log) => report.log(&log.path)?,
-            Err(error) => report.unreadable(error.path(), &error)?,
+            Err(Unreadable::Log(error)) => report.unreadable(error.path(), &error)?,
+            Err(Unreadable::Directory { path, source }) => {
+                let message = format!("the directory cannot be read: {source}");
+                let row =
+                    Row { line: None, column: None, kind: "unreadable", message, problem: true };
+                report.row(&path, &row)?;
+            }
         }
         report.out.flush()?;
     }
@@ -125,11 +132,17 @@ impl<W: Write> Report<'_, W> {
             _ => "unreadable",
         };
         let (line, column) = (error.line(), error.column());
-        let said = with_causes(error);
-        // It names the place as well, which stands in front already.
-        let place = place(&path.display().to_string(), line, column);
-        let message = said.strip_prefix(&format!("{place}: ")).unwrap_or(&said);
-        let message = text::cut(message, MAX_COLUMNS);
+        // The file, and the place in it, stand in front already.
+        let message = match error {
+            LogError::Empty { .. } => "it is empty: a session log starts with a header line".into(),
+            LogError::Io { source, .. } => format!("it cannot be read: {source}"),
+            error => {
+                let place = place(&path.display().to_string(), line, column);
+                let said = with_causes(error);
+                said.strip_prefix(&format!("{place}: ")).unwrap_or(&said).to_owned()
+            }
+        };
+        let message = text::cut(&message, MAX_COLUMNS);
         self.row(path, &Row { line, column, kind, message, problem: true })
     }
 

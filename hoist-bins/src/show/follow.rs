@@ -1,7 +1,7 @@
 //! One session as it goes on.
 
 use std::fs::{self, File, Metadata};
-use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, SystemTime};
@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use super::timeline::Timeline;
-use super::{EXIT_UNREAD, MAX_SAID, exit_code, read, width};
+use super::{EXIT_UNREAD, MAX_SAID, exit_code, read, unread, width};
 use crate::cli::{EXIT_USAGE, ShowOptions};
 use crate::diagnostics::{complain, with_causes};
 
@@ -23,6 +23,9 @@ const PERIOD: Duration = Duration::from_millis(200);
 /// The log is read anew each time it has grown; looking again takes this many times as long as
 /// reading did, so that a huge log does not keep a processor busy.
 const REST: u32 = 4;
+
+/// How much of a file's end is compared when it is looked at again.
+const TAIL_BYTES: u64 = 4 << 10;
 
 /// How much of a file may be its first line.
 const HEADER_MAX_BYTES: u64 = 1 << 20;
@@ -100,10 +103,14 @@ struct Following<'a> {
     program: &'a str,
     /// What the file was like when it was looked at last.
     seen: Option<Seen>,
+    /// The last bytes it had then. A log is only ever added to, so they stay.
+    tail: Vec<u8>,
     timeline: Timeline,
     header: Option<Header>,
     /// How many lines that could not be read were said.
     problems_said: usize,
+    /// How many messages of which something could not be read were said.
+    unread_said: usize,
 }
 
 /// What tells whether a file is another one, or has been written to.
@@ -121,9 +128,11 @@ impl<'a> Following<'a> {
             width,
             program,
             seen: None,
+            tail: Vec::new(),
             timeline: Timeline::following(width),
             header: None,
             problems_said: 0,
+            unread_said: 0,
         }
     }
 
@@ -142,8 +151,13 @@ impl<'a> Following<'a> {
         match before {
             Some(before) if before.file != now.file => self.begin_anew("was replaced"),
             Some(before) if before.len_bytes > now.len_bytes => self.begin_anew("was cut short"),
+            // What stood there may have been written over, by as much or more.
+            Some(before) if tail(self.path, before.len_bytes) != self.tail => {
+                self.begin_anew("was written anew");
+            }
             _ => {}
         }
+        self.tail = tail(self.path, now.len_bytes);
         // What is not whole yet is looked at again, whatever the file is like by then.
         let again = Seen { modified: None, ..now };
         if !self.has_first_line() {
@@ -159,6 +173,7 @@ impl<'a> Following<'a> {
             }
             Err(error) => return Ok(Err(error)),
         };
+        // The tail may be the same all the same.
         if self.header.as_ref().is_some_and(|header| *header != session.header) {
             self.begin_anew("was written anew");
         }
@@ -176,6 +191,7 @@ impl<'a> Following<'a> {
         self.timeline = Timeline::following(self.width);
         self.header = None;
         self.problems_said = 0;
+        self.unread_said = 0;
     }
 
     /// Whether the file's first line is whole, or longer than any header; true where that cannot be
@@ -199,6 +215,16 @@ impl<'a> Following<'a> {
             complain(self.program, &more);
             self.problems_said += 1;
         }
+        for unread in unread(session, self.path).take(MAX_SAID).skip(self.unread_said) {
+            complain(self.program, &unread);
+            self.unread_said += 1;
+        }
+        if self.unread_said == MAX_SAID && session.findings.unread > MAX_SAID as u64 {
+            let path = self.path.display();
+            let more = format!("{path}: and more messages; `hoist validate {path}` lists them");
+            complain(self.program, &more);
+            self.unread_said += 1;
+        }
     }
 }
 
@@ -213,6 +239,21 @@ impl Seen {
         let file = (0, 0);
         Self { file, len_bytes: metadata.len(), modified: metadata.modified().ok() }
     }
+}
+
+/// The last bytes of the first so many of a file; none of what cannot be read, which is said where
+/// the file is.
+fn tail(path: &Path, len_bytes: u64) -> Vec<u8> {
+    let mut tail = Vec::new();
+    let start = len_bytes.saturating_sub(TAIL_BYTES);
+    let read = File::open(path).and_then(|mut file| {
+        file.seek(SeekFrom::Start(start))?;
+        file.take(len_bytes - start).read_to_end(&mut tail)
+    });
+    if read.is_err() {
+        tail.clear();
+    }
+    tail
 }
 
 /// Whether standard output is a pipe, or a socket, whose other end is closed.
@@ -263,6 +304,22 @@ mod tests {
     }
 
     #[test]
+    fn a_line_that_is_still_being_written_is_not_torn() {
+        let dir = tempfile::TempDir::new().unwrap();
+        let path = dir.path().join("a.jsonl");
+        let whole = Header::new("s", 0).to_line() + CALL + "\n";
+        let header = Header::new("s", 0).to_line().len();
+        let mut following = Following::new(&path, Some(80), "hoist show");
+        for bytes in [header, header + 1, whole.len() - 1] {
+            fs::write(&path, &whole[..bytes]).unwrap();
+            let shown = look(&mut following);
+            assert!(!shown.contains("torn") && !shown.contains("missing"), "{shown}");
+        }
+        fs::write(&path, &whole).unwrap();
+        assert_eq!(look(&mut following), "turn 0\n    0.001 s  #1 a {}\n");
+    }
+
+    #[test]
     fn a_log_that_was_written_anew_is_shown_from_its_start() {
         let dir = tempfile::TempDir::new().unwrap();
         let path = dir.path().join("a.jsonl");
@@ -277,6 +334,17 @@ mod tests {
         let shown = look(&mut following);
         assert!(shown.starts_with("session  b\n"), "{shown}");
         assert!(shown.contains("    0.001 s  #1 a {}\n"), "{shown}");
+        // As long as it was, and of the same session.
+        let anew = log("b", 2).replace("\"name\":\"a\"", "\"name\":\"c\"");
+        fs::write(&path, &anew).unwrap();
+        let file = fs::File::options().append(true).open(&path).unwrap();
+        file.set_modified(SystemTime::now() + Duration::from_secs(1)).unwrap();
+        let shown = look(&mut following);
+        assert!(shown.contains("    0.001 s  #1 c {}\n"), "{shown}");
+        // And longer.
+        fs::write(&path, anew.replace("\"name\":\"c\"", "\"name\":\"de\"")).unwrap();
+        let shown = look(&mut following);
+        assert!(shown.contains("    0.001 s  #1 de {}\n"), "{shown}");
         fs::remove_file(&path).unwrap();
         assert_eq!(look(&mut following), "");
         fs::write(&path, log("b", 3)).unwrap();

@@ -12,7 +12,8 @@ use hoist_trace::mcp::{Session, read_session_from};
 
 use crate::cli::ShowOptions;
 use crate::diagnostics::{complain, with_causes};
-use crate::{logs, text};
+use crate::logs::{self, Unreadable};
+use crate::text;
 use table::Table;
 use timeline::Timeline;
 
@@ -21,6 +22,9 @@ const EXIT_UNREAD: u8 = 1;
 
 /// How many skipped lines of a log are said one by one.
 const MAX_SAID: usize = 5;
+
+/// How much is said of what is wrong with a message, in columns.
+const MAX_COLUMNS: usize = 500;
 
 /// How wide lines are where nobody says it.
 const DEFAULT_WIDTH: usize = 100;
@@ -81,7 +85,9 @@ fn show_several(options: &ShowOptions, program: &str, out: &mut impl Write) -> i
     let mut incomplete = false;
     for log in logs::find(&options.paths) {
         let named = log.as_ref().is_ok_and(|log| log.named);
-        let read = log.and_then(|log| read(&log.path).map(|session| (log.path, session)));
+        let read = log.and_then(|log| {
+            read(&log.path).map(|session| (log.path, session)).map_err(Unreadable::Log)
+        });
         match read {
             Ok((path, session)) => {
                 incomplete |= say_skipped(&session, &path, program);
@@ -124,27 +130,50 @@ fn write_json(session: &Session, out: &mut impl Write) -> io::Result<()> {
     out.write_all(b"\n")
 }
 
-/// Says which lines of a log could not be read; whether there were any.
+/// Says which lines of a log could not be read, and in which something could not; whether there were
+/// any.
 fn say_skipped(session: &Session, path: &Path, program: &str) -> bool {
     let report = &session.report;
-    let said = session.problems.iter().take(MAX_SAID);
-    for problem in said {
+    let file = path.display();
+    for problem in session.problems.iter().take(MAX_SAID) {
         complain(program, &problem.to_string());
     }
     let more = report.bad_lines.saturating_sub(MAX_SAID as u64);
     if more > 0 {
-        let (more, file) = (text::counted(more, "more line"), path.display());
+        let more = text::counted(more, "more line");
         complain(program, &format!("{file}: and {more}; `hoist validate {file}` lists them"));
     }
-    if report.torn_bytes > 0 {
-        let (line, bytes) = (report.lines() + 1, text::counted(report.torn_bytes, "byte"));
-        let file = path.display();
+    for unread in unread(session, path).take(MAX_SAID) {
+        complain(program, &unread);
+    }
+    let more = session.findings.unread.saturating_sub(MAX_SAID as u64);
+    if more > 0 {
+        let more = text::counted(more, "more message");
+        complain(program, &format!("{file}: and {more}; `hoist validate {file}` lists them"));
+    }
+    let torn_bytes = torn_bytes(session);
+    if torn_bytes > 0 {
+        let (line, bytes) = (report.lines() + 1, text::counted(torn_bytes, "byte"));
         complain(
             program,
             &format!("{file}:{line}:1: skipped the last line, which is torn: {bytes}"),
         );
     }
-    report.bad_lines > 0 || report.torn_bytes > 0
+    report.bad_lines > 0 || torn_bytes > 0 || session.findings.unread > 0
+}
+
+/// The messages of which something could not be read.
+fn unread(session: &Session, path: &Path) -> impl Iterator<Item = String> {
+    let unread = session.findings.first.iter().filter(|finding| finding.is_unread());
+    unread.map(move |finding| {
+        let what = text::cut(&finding.kind.to_string(), MAX_COLUMNS);
+        format!("{}:{}: {what}", path.display(), finding.line)
+    })
+}
+
+/// How much of a torn last line is missing. A header is read without its line feed, too.
+fn torn_bytes(session: &Session) -> u64 {
+    if session.report.header_is_torn { 0 } else { session.report.torn_bytes }
 }
 
 /// How wide lines may be; `None` where nothing is cut.

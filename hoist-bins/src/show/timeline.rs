@@ -10,6 +10,7 @@ use hoist_trace::episode::{
 use hoist_trace::mcp::{Finding, FindingKind, Session};
 use jiff::Timestamp;
 
+use super::torn_bytes;
 use crate::text::{Line, counted, duration, file};
 
 /// Writes a session, and what has been added to it when it is read again: nothing that was written
@@ -76,7 +77,7 @@ impl Timeline {
             ("command", command(session)),
             ("host", episode.host.as_ref().map(named).unwrap_or_default()),
             ("agent", session.header.agent_model.clone().unwrap_or_default()),
-            ("missing", missing(session)),
+            ("missing", missing(session, self.follows)),
         ];
         if !self.follows {
             lines.push(("calls", calls(session)));
@@ -328,8 +329,9 @@ fn calls(session: &Session) -> String {
     parts.join(", ")
 }
 
-/// What the log lacks.
-fn missing(session: &Session) -> String {
+/// What the log lacks. A last line without its end is still being written, as far as is known,
+/// where the session may go on.
+fn missing(session: &Session, follows: bool) -> String {
     let report = &session.report;
     let mut parts = Vec::new();
     if report.lost_lines > 0 {
@@ -340,8 +342,9 @@ fn missing(session: &Session) -> String {
     if report.bad_lines > 0 {
         parts.push(format!("{} not readable", counted(report.bad_lines, "line")));
     }
-    if report.torn_bytes > 0 {
-        parts.push(format!("the last line is torn ({})", counted(report.torn_bytes, "byte")));
+    let torn_bytes = torn_bytes(session);
+    if torn_bytes > 0 && !follows {
+        parts.push(format!("the last line is torn ({})", counted(torn_bytes, "byte")));
     }
     parts.join(", ")
 }

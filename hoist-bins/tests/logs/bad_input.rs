@@ -24,7 +24,12 @@ fn what_is_no_log_is_said_and_nothing_is_shown() {
         ("text", b"hello\n", "text.jsonl:1:1: not a Hoist session log"),
         ("binary", &binary, "binary.jsonl:1:1: not a Hoist session log"),
         ("cut", b"{\"hoist_mcp_log\":2,\"sess", "cut.jsonl:1:24: not a Hoist session log"),
-        ("bom", b"\xef\xbb\xbf{\"hoist_mcp_log\":2}\n", "bom.jsonl:1:1: not a Hoist session log"),
+        (
+            "bom",
+            b"\xef\xbb\xbf{\"hoist_mcp_log\":2}\n",
+            "bom.jsonl:1:1: not a Hoist session log: its first line must be a header with \
+             \"hoist_mcp_log\":2 (a byte order mark stands in front; take it away)",
+        ),
         ("one", b"{\"hoist_mcp_log\":1}\n", "one.jsonl:1: session log format 1 cannot be read"),
         ("three", b"{\"hoist_mcp_log\":3}\n", "three.jsonl:1: session log format 3 cannot be read"),
         ("twice", b"{\"hoist_mcp_log\":2,\"hoist_mcp_log\":2}\n", "twice.jsonl:1:34: not a"),
@@ -44,8 +49,7 @@ fn what_is_no_log_is_said_and_nothing_is_shown() {
         let place = said.split(": ").next().unwrap_or_default().replace(" is empty", "");
         assert!(checked.stdout.starts_with(&place), "{checked:?}");
         // The place stands in front, and only there.
-        let named = checked.stdout.matches(&format!("{file}:")).count();
-        assert!(named <= 1, "{checked:?}");
+        assert_eq!(checked.stdout.matches(&file).count(), 1, "{checked:?}");
         assert!(checked.stdout.ends_with("\n1 log, 1 problem, 0 notes\n"), "{checked:?}");
     }
     // Among good ones, they are said and passed over.
@@ -76,6 +80,7 @@ fn what_is_not_there_or_no_file_is_said() {
         assert!(shown.stderr.starts_with(&expected), "{shown:?}");
         let checked = dir.hoist(["validate", "--json", name]);
         assert!(checked.stdout.contains(r#""kind":"unreadable""#), "{checked:?}");
+        assert_eq!(checked.stdout.matches(name).count(), 1, "{checked:?}");
         assert_eq!(checked.code, Some(1));
     }
     let shown = dir.hoist(["show", "/dev/null"]);
@@ -203,6 +208,57 @@ fn odd_lines_cost_nothing_but_themselves() {
         assert!(line.starts_with(expected), "{line}");
     }
     assert!(checked.ends_with("\n1 log, 4 problems, 1 note\n"), "{checked}");
+}
+
+#[test]
+fn what_cannot_be_read_of_a_message_is_said_and_strict() {
+    let dir = Dir::new();
+    let lone = [header("s"), call(1, 1, "one", "{}"), result(2, 1, "\\ud800!")].concat();
+    dir.write("lone.jsonl", lone);
+    let unnamed = r#"{"jsonrpc":"2.0","id":null,"method":"tools/call","params":{"name":"a"}}"#;
+    dir.write("null.jsonl", header("s") + &entry(1, "client", unnamed));
+    for (file, said) in [
+        ("lone.jsonl", "lone.jsonl:3: not as MCP has it: tools/call result: a text in it has half"),
+        ("null.jsonl", "null.jsonl:2: not a JSON-RPC message: the id of a request must be"),
+    ] {
+        for (flags, code) in
+            [(&["--json"][..], 0), (&["--strict", "--json"], 1), (&["--strict"], 1)]
+        {
+            let shown = dir.hoist([&["show"], flags, &[file]].concat());
+            assert_eq!(shown.code, Some(code), "{flags:?}: {shown:?}");
+            assert!(shown.stderr.starts_with(&format!("hoist show: {said}")), "{shown:?}");
+            assert_eq!(shown.stderr.matches('\n').count(), 1, "{shown:?}");
+            let several = dir.hoist([&["show"], flags, &[file, file]].concat());
+            assert_eq!(several.code, Some(code), "{flags:?}: {several:?}");
+            assert_eq!(several.stderr.matches(said).count(), 2, "{several:?}");
+        }
+        let shown = dir.hoist(["show", file]);
+        assert!(shown.stdout.contains("\nodd      1 broken rule; "), "{shown:?}");
+        assert_eq!(dir.hoist(["validate", file]).code, Some(1));
+    }
+    // The call was answered, and not with an error.
+    let shown = dir.hoist(["show", "lone.jsonl"]);
+    assert!(timeline(&shown.stdout).contains("#1 = (1 ms) \u{fffd}!"), "{shown:?}");
+    // Many are said up to a few.
+    dir.write("many.jsonl", header("s") + &entry(1, "client", "7").repeat(8));
+    let shown = dir.hoist(["show", "--json", "many.jsonl"]);
+    let lines: Vec<&str> = shown.stderr.lines().collect();
+    assert_eq!(lines.len(), 6, "{lines:?}");
+    let more =
+        "hoist show: many.jsonl: and 3 more messages; `hoist validate many.jsonl` lists them";
+    assert_eq!(lines[5], more);
+}
+
+#[test]
+fn a_header_alone_is_a_session_and_torn_without_its_line_feed() {
+    let dir = Dir::new();
+    dir.write("a.jsonl", header("s").trim_end());
+    let shown = dir.hoist(["show", "--strict", "a.jsonl"]);
+    assert_eq!((shown.code, shown.stderr.as_str()), (Some(0), ""), "{shown:?}");
+    assert!(!shown.stdout.contains("torn"), "{shown:?}");
+    let checked = dir.hoist(["validate", "a.jsonl"]);
+    assert_eq!(checked.code, Some(1));
+    assert!(checked.stdout.starts_with("a.jsonl:1: the last line is torn: "), "{checked:?}");
 }
 
 #[test]

@@ -74,8 +74,11 @@ pub(crate) fn header(session: &str) -> String {
     format!("{{\"hoist_mcp_log\":2,\"session\":\"{session}\",{members}}}\n")
 }
 
-/// A message of the log, with its line feed.
+/// A message of the log, with its line feed; of JSON-RPC 2.0 where it does not say so itself.
 pub(crate) fn entry(t_ms: u64, from: &str, message: &str) -> String {
+    let version =
+        if message.contains("jsonrpc") || from == "context" { "{" } else { r#"{"jsonrpc":"2.0","# };
+    let message = message.replacen('{', version, usize::from(message.starts_with('{')));
     format!("{{\"t_ms\":{t_ms},\"from\":\"{from}\",\"message\":{message}}}\n")
 }
 

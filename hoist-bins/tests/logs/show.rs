@@ -135,7 +135,7 @@ fn who_made_a_call_and_what_became_of_it_is_said() {
         entry(1, "context", r#"{"role":"user","content":"cancel it"}"#),
         entry(2, "context", r#"{"role":"assistant","content":"I look"}"#),
         call(3, 1, "agents", "{}"),
-        "{\"t_ms\":4,\"from\":\"proxy\",\"by\":\"flow\",\"message\":{\"id\":\"hoist-1\",\"method\":\"tools/call\",\"params\":{\"name\":\"flows\"}}}\n".to_owned(),
+        "{\"t_ms\":4,\"from\":\"proxy\",\"by\":\"flow\",\"message\":{\"jsonrpc\":\"2.0\",\"id\":\"hoist-1\",\"method\":\"tools/call\",\"params\":{\"name\":\"flows\"}}}\n".to_owned(),
         "{\"t_ms\":5,\"from\":\"server\",\"gap\":{\"lines\":2,\"bytes\":90}}\n".to_owned(),
         call(6, 2, "given_up", "{}"),
         entry(7, "client", r#"{"method":"notifications/cancelled","params":{"requestId":2}}"#),
