@@ -4,8 +4,12 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop where it is")]
 
 use std::ffi::{OsStr, OsString};
+use std::io::Write as _;
 use std::os::unix::ffi::OsStringExt as _;
 use std::process::{Command, Stdio};
+
+use hoist_trace::log::{Content, Origin};
+use hoist_trace::mcp::read_log;
 
 /// Values that must never be seen.
 const SECRET: &str = "s3cret";
@@ -142,4 +146,45 @@ fn certificates_that_cannot_be_used_are_blamed_on_their_file() {
     ] {
         refuses(&["--upstream", "https://h.invalid/", "--upstream-ca", file], &[], expected);
     }
+}
+
+#[test]
+fn a_line_over_the_limit_is_not_sent_and_the_log_says_so() {
+    let folder = tempfile::TempDir::new().unwrap();
+    // Nobody listens on a port that was just given back.
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let mut proxy = Command::new(env!("CARGO_BIN_EXE_hoist-mcp"))
+        .args(["--max-message-bytes", "1024", "--upstream", &format!("http://{closed}/")])
+        .arg("--record")
+        .arg(folder.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let params = format!(r#"{{"x":"{}"}}"#, "x".repeat(3000));
+    let call = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{params}}}"#);
+    let told = format!(r#"{{"jsonrpc":"2.0","method":"m","params":{params}}}"#);
+    proxy.stdin.take().unwrap().write_all(format!("{call}\n{told}\n").as_bytes()).unwrap();
+    let output = proxy.wait_with_output().unwrap();
+    // It never reached the server, of which each request hears.
+    assert_eq!(output.status.code(), Some(0));
+    let answer = String::from_utf8(output.stdout).unwrap();
+    assert!(answer.starts_with(r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32600,"#), "{answer}");
+    assert_eq!(answer.lines().count(), 1);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(said.matches("dropped a line on its way to the server").count(), 2, "{said}");
+
+    let log = std::fs::read_dir(folder.path()).unwrap().next().unwrap().unwrap().path();
+    let entries = read_log(&log).unwrap().entries;
+    let seen: Vec<_> = entries
+        .iter()
+        .map(|entry| match &entry.content {
+            Content::Gap(gap) => (entry.from, gap.bytes),
+            _ => (entry.from, 0),
+        })
+        .collect();
+    let (call, told) = (call.len() as u64 + 1, told.len() as u64 + 1);
+    assert_eq!(seen, [(Origin::Client, call), (Origin::Proxy, 0), (Origin::Client, told)]);
+    assert_eq!(entries[1].message(), Some(answer.trim_end()));
 }

@@ -38,7 +38,7 @@ pub enum Frame {
     Line(Line),
     /// The next part of a line that is passed on before its end was read.
     Part(Part),
-    /// A line that was longer than [`Framing::Whole`] allows. Its bytes are gone.
+    /// A line that was longer than [`Framing::Whole`], or the transport, allows. Its bytes are gone.
     TooLong(TooLong),
     /// A line that the transport exchanged with the peer on its own account, to begin a session
     /// again, say. Observers see it; nobody else does.

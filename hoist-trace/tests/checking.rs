@@ -43,7 +43,7 @@ fn every_kind_of_line_is_said_with_its_place() {
             "6 time-goes-back: time goes back: 8 ms after 9 ms",
             "6 answer-without-request: an answer to request 1, which nobody made or which is \
              answered",
-            "note 7 gap: 1 line (20 bytes) that crossed here was not recorded",
+            "note 7 gap: 1 line (20 bytes) that came here was not recorded",
             "8 not-json-rpc: not a JSON-RPC message: it is not a JSON object",
             "9 torn-line: the last line is torn: it has 13 bytes and no line feed",
             "note 2 unanswered: tools/list request 7 was not answered before the log ends",
@@ -102,7 +102,7 @@ fn a_gap_of_no_line_is_no_entry() {
     let found = findings(LogReader::new(gap(0).as_bytes(), "x").unwrap());
     assert_eq!(found, ["2 bad-line: not a log entry: a gap must have lines, at least 1"]);
     let found = findings(LogReader::new(gap(1).as_bytes(), "x").unwrap());
-    assert_eq!(found, ["note 2 gap: 1 line (1 byte) that crossed here was not recorded"]);
+    assert_eq!(found, ["note 2 gap: 1 line (1 byte) that came here was not recorded"]);
 }
 
 #[test]

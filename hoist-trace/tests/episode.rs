@@ -462,7 +462,7 @@ fn what_is_odd_is_said_with_its_line_and_the_rest_is_read() {
             "10: a request with id 9, which another one that is not answered yet has",
             "11: not as MCP has it: tools/call result: invalid type: string \"no array\", expected an array of content items",
             "13: an answer to request 11, which nobody made or which is answered",
-            "14: 3 lines (99 bytes) that crossed here were not recorded",
+            "14: 3 lines (99 bytes) that came here were not recorded",
             "6: tools/call request 7 was not answered before the log ends",
             "10: tools/call request 9 was not answered before the log ends",
         ]

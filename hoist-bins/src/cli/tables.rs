@@ -137,7 +137,8 @@ pub static MCP: Command = Command {
             value: "N",
             kind: Kind::Bytes { min: 1024 },
             default: Some("64MiB"),
-            about: "The longest message the proxy holds in memory: plain bytes, or with the suffix KiB, MiB or GiB.",
+            about: "The longest message the proxy holds in memory, and with --upstream the longest it passes on: plain \
+                    bytes, or with the suffix KiB, MiB or GiB.",
             ..FLAG
         },
     ],

@@ -155,7 +155,7 @@ turn 0
     0.002 s  model: I look
     0.003 s  #1 (no answer) agents {}
     0.004 s  #hoist-1 by flow: flows {}
-             2 lines (90 bytes) that crossed here were not recorded
+             2 lines (90 bytes) that came here were not recorded
     0.006 s  #2 (cancelled) given_up {}
     0.008 s  #hoist-1 error (4 ms) [image]
     0.009 s  #3 structured {}

@@ -34,7 +34,7 @@ a.jsonl:6:3: not a log entry: it is not a JSON object
 a.jsonl:7:1: not a log entry: a second header, of format 2 and session other: more than one session was written into this file
 a.jsonl:8: time goes back: 9 ms after 10 ms
 a.jsonl:8: an answer to request 1, which nobody made or which is answered
-a.jsonl:9: note: 3 lines (20 bytes) that crossed here were not recorded
+a.jsonl:9: note: 3 lines (20 bytes) that came here were not recorded
 a.jsonl:10: not a JSON-RPC message: duplicate field `id`
 a.jsonl:11: the last line is torn: it has 13 bytes and no line feed
 2 logs, 6 problems, 2 notes
@@ -63,7 +63,7 @@ fn json_is_a_finding_per_line_and_nothing_else() {
         found[5],
         json!({
             "file": "./a.jsonl", "line": 9, "kind": "gap", "problem": false,
-            "message": "3 lines (20 bytes) that crossed here were not recorded",
+            "message": "3 lines (20 bytes) that came here were not recorded",
         })
     );
     let kinds: Vec<&str> = found.iter().filter_map(|row| row["kind"].as_str()).collect();

@@ -40,7 +40,7 @@ impl Origin {
     }
 }
 
-/// Lines that crossed and could not be recorded. Stands where they would have stood.
+/// Lines that came and could not be recorded. Stands where they would have stood.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Gap {

@@ -71,7 +71,7 @@ pub enum FindingKind {
         /// The method.
         method: String,
     },
-    /// Lines that crossed are missing here.
+    /// Lines that came are missing here.
     Gap {
         /// How many.
         lines: u64,
@@ -143,7 +143,7 @@ impl fmt::Display for FindingKind {
             }
             Self::Gap { lines, bytes } => {
                 let (s, were) = (plural(*lines), if *lines == 1 { "was" } else { "were" });
-                write!(f, "{lines} line{s} ({bytes} byte{}) that crossed here ", plural(*bytes))?;
+                write!(f, "{lines} line{s} ({bytes} byte{}) that came here ", plural(*bytes))?;
                 write!(f, "{were} not recorded")
             }
         }

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use hoist_proxy_core::{Line, RawJson, RequestId};
+use hoist_proxy_core::json::{EnvelopeScanner, ScannedKind};
+use hoist_proxy_core::{Aside, Line, RawJson, RequestId, TooLong};
 use http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
 use http::response::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
@@ -174,6 +175,7 @@ async fn json(
             shared.answer(post, line).await;
         }
         _ if status.is_success() => {
+            shared.aside(Aside::Heard(line)).await;
             return Err(Refusal {
                 http_status: Some(status.as_u16()),
                 ..Refusal::new(format!(
@@ -201,7 +203,10 @@ async fn events(
     let mut why = stream.pump(shared, Some(post), body, waiting).await;
     let mut fruitless = 0;
     while !waiting.is_over() {
-        let lost = |what: &str| Err(Refusal::new(format!("{what}, so its outcome is not known")));
+        let before_it = if stream.lost { ", after a message over the limit" } else { "" };
+        let lost = |what: &str| {
+            Err(Refusal::new(format!("{what}{before_it}, so its outcome is not known")))
+        };
         let may_resume = !post.is_modern() && !waiting.cancelled.load(Ordering::Relaxed);
         if !may_resume || stream.parser.last_id().is_none() || fruitless == MAX_FRUITLESS {
             return lost(&why);
@@ -245,11 +250,13 @@ pub(super) struct Stream {
     pub(super) parser: SseParser,
     /// How many events have come.
     pub(super) events: u64,
+    /// Whether one was over the limit.
+    lost: bool,
 }
 
 impl Stream {
     pub(super) fn new(max_message_bytes: usize) -> Self {
-        Self { parser: SseParser::new(max_message_bytes), events: 0 }
+        Self { parser: SseParser::new(max_message_bytes), events: 0, lost: false }
     }
 
     /// Waits before the stream is opened again.
@@ -297,11 +304,13 @@ impl Stream {
     ) {
         for event in found.drain(..) {
             self.events += 1;
-            let SseEvent::Message(data) = event else {
-                tracing::warn!("the server sent a message over the limit, which is dropped");
-                continue;
+            let line = match event {
+                SseEvent::Message(data) => one_line(data),
+                SseEvent::TooLong(long) => {
+                    self.too_long(shared, long, waiting).await;
+                    continue;
+                }
             };
-            let line = one_line(data);
             match about(&line.body_bytes()) {
                 About::Answers(ids) => {
                     waiting.answered(&ids);
@@ -322,7 +331,28 @@ impl Stream {
                 }
                 About::Junk => {
                     tracing::warn!("the server sent an event that is no JSON-RPC; it is dropped");
+                    shared.aside(Aside::Heard(line)).await;
                 }
+            }
+        }
+    }
+
+    /// A message was over the limit, so it is gone. A request it answered is told so, at once: no
+    /// other answer will come.
+    async fn too_long(&mut self, shared: &Shared, mut long: TooLong, waiting: &mut Waiting) {
+        let refusal = too_long(Some(long.len_bytes), shared.max_message_bytes);
+        self.lost = true;
+        let mut answered = None;
+        if long.envelope.kind == ScannedKind::Response {
+            answered = long.envelope.id.take().filter(|id| waiting.ids.contains(id));
+            // Nobody else is told: the request is another exchange's, or nobody's.
+            long.envelope.kind = ScannedKind::Other;
+        }
+        shared.lost(long).await;
+        if let Some(id) = answered {
+            waiting.answered(std::slice::from_ref(&id));
+            if !waiting.cancelled.load(Ordering::Relaxed) {
+                shared.to_host(refusal.answer(&id)).await;
             }
         }
     }
@@ -332,6 +362,13 @@ impl Stream {
         let mut nobody = Waiting { ids: VecDeque::new(), cancelled: Arc::default() };
         let _ = self.pump(shared, None, body, &mut nobody).await;
     }
+}
+
+/// What the host is told of an answer that is over the limit.
+fn too_long(len_bytes: Option<u64>, max_bytes: usize) -> Refusal {
+    let is = len_bytes.map_or_else(|| "is".to_owned(), |bytes| format!("has {bytes} bytes,"));
+    let longer = if len_bytes.is_some() { "more" } else { "longer" };
+    Refusal::new(format!("the server's answer {is} {longer} than the limit of {max_bytes} bytes"))
 }
 
 /// The whole body of an answer.
@@ -348,10 +385,11 @@ async fn collect(shared: &Shared, parts: &Parts, mut body: Incoming) -> Result<B
         })?;
         let Ok(bytes) = frame.into_data() else { continue };
         if all.len() + bytes.len() > shared.max_message_bytes {
-            return Err(Refusal::new(format!(
-                "the server's answer is longer than the limit of {} bytes",
-                shared.max_message_bytes
-            )));
+            let said = said.map(|bytes| bytes as u64);
+            let len_bytes = said.unwrap_or((all.len() + bytes.len()) as u64);
+            let envelope = EnvelopeScanner::new().finish();
+            shared.lost(TooLong { len_bytes, envelope }).await;
+            return Err(too_long(said, shared.max_message_bytes));
         }
         all.extend_from_slice(&bytes);
     }

@@ -21,7 +21,7 @@ impl ReadLines for HttpReader {
         cx: &mut Context<'_>,
         _framing: Framing,
     ) -> Poll<Option<io::Result<Frame>>> {
-        // What is over the limit was not let in.
+        // What is over the limit was not let in: only that it came is said.
         self.frames.poll_recv(cx).map(|waiting| waiting.map(|waiting| Ok(waiting.frame)))
     }
 }

@@ -193,7 +193,8 @@ impl HttpServer {
         self
     }
 
-    /// The longest message of the server's, in bytes. A longer one is an error for its request.
+    /// The longest message of the server's, in bytes. A longer one is not passed on: observers see
+    /// that it came, and a request that it answered gets an error.
     pub fn max_message_bytes(mut self, max_message_bytes: usize) -> Self {
         self.max_message_bytes = max_message_bytes;
         self

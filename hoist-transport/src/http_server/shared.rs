@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use hoist_proxy_core::{Aside, Frame, Line, Message, RawJson, names};
+use hoist_proxy_core::json::ScannedKind;
+use hoist_proxy_core::{Aside, Frame, Line, Message, RawJson, TooLong, names};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
@@ -119,8 +120,14 @@ impl Shared {
         self.wait_for_host(Frame::Line(line), len_bytes).await;
     }
 
-    /// Shows the log a line of the proxy's own conversation with the server.
-    async fn aside(&self, aside: Aside) {
+    /// A message of the server's was over the limit: the log has its length, and nobody its bytes.
+    pub(super) async fn lost(&self, long: TooLong) {
+        self.heard.send_replace(Instant::now());
+        self.wait_for_host(Frame::TooLong(long), 0).await;
+    }
+
+    /// Shows the log a line that is not the host's to see.
+    pub(super) async fn aside(&self, aside: Aside) {
         let (Aside::Said(line) | Aside::Heard(line)) = &aside else { return };
         let len_bytes = line.wire().len();
         self.wait_for_host(Frame::Aside(aside), len_bytes).await;
@@ -327,12 +334,28 @@ impl Shared {
                 None => parser.finish(&mut |event| found.push(event)),
             }
             for event in found {
-                let SseEvent::Message(data) = event else { continue };
-                let line = one_line(data);
+                let line = match event {
+                    SseEvent::Message(data) => one_line(data),
+                    SseEvent::TooLong(mut long) => {
+                        // It answers no request of the host's.
+                        let was_ours = post.ids.first() == long.envelope.id.as_ref();
+                        if long.envelope.kind == ScannedKind::Response {
+                            long.envelope.kind = ScannedKind::Other;
+                            if was_ours {
+                                self.lost(long).await;
+                                return Err("the answer is too long".to_owned());
+                            }
+                        }
+                        self.lost(long).await;
+                        continue;
+                    }
+                };
                 if is_ours(&line.body_bytes()) {
                     return Ok(line);
                 }
-                if about(&line.body_bytes()) != About::Junk {
+                if about(&line.body_bytes()) == About::Junk {
+                    self.aside(Aside::Heard(line)).await;
+                } else {
                     self.to_host(line).await;
                 }
             }

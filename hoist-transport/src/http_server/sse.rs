@@ -5,6 +5,8 @@
 //! and an event that the stream ends in is given out, since servers leave the last blank line away.
 
 use bytes::{Bytes, BytesMut};
+use hoist_proxy_core::TooLong;
+use hoist_proxy_core::json::EnvelopeScanner;
 
 /// One event.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,8 +14,8 @@ use bytes::{Bytes, BytesMut};
 pub enum SseEvent {
     /// A message: its data, lines joined by line feeds. Never empty.
     Message(Bytes),
-    /// An event whose data was longer than allowed. It is gone.
-    TooLong,
+    /// An event whose data was longer than allowed. It is gone, but for what its envelope said.
+    TooLong(TooLong),
 }
 
 /// Reads one event stream.
@@ -45,12 +47,29 @@ pub struct SseParser {
     at_start: bool,
     data: BytesMut,
     data_lines: usize,
-    data_too_long: bool,
+    /// The data, once it is longer than allowed.
+    long: Option<Long>,
+    /// Whether what does not fit into the line is data.
+    line_is_data: bool,
     kind_is_other: bool,
     /// The id of the event being read.
     next_id: Option<Bytes>,
     last_id: Option<Bytes>,
     retry_ms: Option<u64>,
+}
+
+/// Data that is read for its envelope, and not kept.
+#[derive(Debug, Default)]
+struct Long {
+    scanner: EnvelopeScanner,
+    len_bytes: u64,
+}
+
+impl Long {
+    fn feed(&mut self, bytes: &[u8]) {
+        self.scanner.feed(bytes);
+        self.len_bytes += bytes.len() as u64;
+    }
 }
 
 const BOM: &[u8] = b"\xef\xbb\xbf";
@@ -69,7 +88,8 @@ impl SseParser {
             at_start: true,
             data: BytesMut::new(),
             data_lines: 0,
-            data_too_long: false,
+            long: None,
+            line_is_data: false,
             kind_is_other: false,
             next_id: None,
             last_id: None,
@@ -126,8 +146,36 @@ impl SseParser {
     fn add(&mut self, bytes: &[u8]) {
         // A line has its field's name before the data.
         let room = (self.max_bytes + 16).saturating_sub(self.line.len());
-        self.line_too_long |= bytes.len() > room;
-        self.line.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        let (fits, over) = bytes.split_at(bytes.len().min(room));
+        self.line.extend_from_slice(fits);
+        if over.is_empty() {
+            return;
+        }
+        if !self.line_too_long {
+            self.line_too_long = true;
+            let line = self.line.clone().freeze();
+            let line = if self.at_start { line.strip_prefix(BOM).unwrap_or(&line) } else { &line };
+            let (name, start) = field(line);
+            self.line_is_data = name == b"data";
+            if self.line_is_data {
+                self.spill(&line[start..]);
+            }
+        }
+        if let Some(long) = self.long.as_mut().filter(|_| self.line_is_data) {
+            long.feed(over);
+        }
+    }
+
+    /// Begins a line of data that is not kept, nor is what came before it.
+    fn spill(&mut self, value: &[u8]) {
+        let data = std::mem::take(&mut self.data);
+        let long = self.long.get_or_insert_default();
+        long.feed(&data);
+        if self.data_lines > 0 {
+            long.feed(b"\n");
+        }
+        long.feed(value);
+        self.data_lines += 1;
     }
 
     fn end_line(&mut self, out: &mut impl FnMut(SseEvent)) {
@@ -140,14 +188,12 @@ impl SseParser {
             self.dispatch(out);
             return;
         }
-        let colon = memchr::memchr(b':', &line);
-        let name = &line[..colon.unwrap_or(line.len())];
-        let start = colon.map_or(line.len(), |colon| {
-            colon + 1 + usize::from(line.get(colon + 1) == Some(&b' '))
-        });
+        let (name, start) = field(&line);
         let value = line.slice(start..);
         match name {
-            b"data" => self.add_data(&value, too_long),
+            // One that is too long was taken as it came.
+            b"data" if too_long => {}
+            b"data" => self.add_data(&value),
             b"event" => self.kind_is_other = !value.is_empty() && &value[..] != b"message",
             b"id" if !value.contains(&0) && value.len() <= MAX_ID_BYTES => {
                 self.next_id = Some(Bytes::copy_from_slice(&value));
@@ -160,16 +206,13 @@ impl SseParser {
         }
     }
 
-    fn add_data(&mut self, value: &[u8], too_long: bool) {
+    fn add_data(&mut self, value: &[u8]) {
         let separator = usize::from(self.data_lines > 0);
-        self.data_lines += 1;
-        if too_long || self.data.len() + separator + value.len() > self.max_bytes {
-            self.data_too_long = true;
-            self.data = BytesMut::new();
-        }
-        if self.data_too_long {
+        if self.long.is_some() || self.data.len() + separator + value.len() > self.max_bytes {
+            self.spill(value);
             return;
         }
+        self.data_lines += 1;
         if separator == 1 {
             self.data.extend_from_slice(b"\n");
         } else {
@@ -186,21 +229,30 @@ impl SseParser {
         }
         let data = self.data.split().freeze();
         self.data_lines = 0;
-        let too_long = std::mem::take(&mut self.data_too_long);
+        let long = self.long.take();
         let is_other = std::mem::take(&mut self.kind_is_other);
         if is_other {
             return;
         }
-        if too_long {
-            out(SseEvent::TooLong);
+        if let Some(Long { scanner, len_bytes }) = long {
+            // As a line it would have an end, too.
+            let (len_bytes, envelope) = (len_bytes + 1, scanner.finish());
+            out(SseEvent::TooLong(TooLong { len_bytes, envelope }));
         } else if !data.is_empty() {
             out(SseEvent::Message(data));
         }
     }
 }
 
+/// The name of a line's field, and where its value starts.
+fn field(line: &[u8]) -> (&[u8], usize) {
+    let Some(colon) = memchr::memchr(b':', line) else { return (line, line.len()) };
+    (&line[..colon], colon + 1 + usize::from(line.get(colon + 1) == Some(&b' ')))
+}
+
 #[cfg(test)]
 mod tests {
+    use hoist_proxy_core::json::ScannedKind;
     use proptest::prelude::*;
 
     use super::*;
@@ -212,7 +264,7 @@ mod tests {
         let mut out = |event| {
             events.push(match event {
                 SseEvent::Message(data) => String::from_utf8_lossy(&data).into_owned(),
-                SseEvent::TooLong => "TOO LONG".to_owned(),
+                SseEvent::TooLong(long) => format!("TOO LONG {}", long.len_bytes),
             });
         };
         for chunk in chunks {
@@ -295,11 +347,11 @@ mod tests {
     #[test]
     fn too_long_an_event_is_said_and_the_next_is_whole() {
         let long = "x".repeat(101);
-        check(&format!("data: {long}\n\ndata: y\n\n"), &["TOO LONG", "y"], None, None);
+        check(&format!("data: {long}\n\ndata: y\n\n"), &["TOO LONG 102", "y"], None, None);
         let half = "x".repeat(51);
         check(
             &format!("data: {half}\ndata: {half}\n\ndata: y\n\n"),
-            &["TOO LONG", "y"],
+            &["TOO LONG 104", "y"],
             None,
             None,
         );
@@ -312,6 +364,48 @@ mod tests {
             parser.feed(&[b'x'; 1000], &mut |_| {});
         }
         assert!(parser.line.capacity() < 4096);
+    }
+
+    #[test]
+    fn what_is_too_long_still_says_what_it_is() {
+        let long = "x".repeat(300);
+        for (text, kind, id) in [
+            (format!(r#"{{"result":"{long}","id":7}}"#), ScannedKind::Response, Some("7")),
+            (
+                format!("{{\"id\":7,\ndata: \"result\":\"{long}\"}}"),
+                ScannedKind::Response,
+                Some("7"),
+            ),
+            (
+                format!("{{\"result\":\ndata: \"{long}\"\ndata\ndata:,\"id\":\"a\"}}"),
+                ScannedKind::Response,
+                Some("\"a\""),
+            ),
+            (format!(r#"{{"params":"{long}","method":"m"}}"#), ScannedKind::Notification, None),
+            (format!("[\"{long}\"]"), ScannedKind::Other, None),
+        ] {
+            let stream = format!("data: {text}\n\ndata: y\n\n");
+            for size in [1, 7, 100, 1000] {
+                let mut parser = SseParser::new(100);
+                let mut events = Vec::new();
+                for chunk in stream.as_bytes().chunks(size) {
+                    parser.feed(chunk, &mut |event| events.push(event));
+                }
+                let [SseEvent::TooLong(long), SseEvent::Message(next)] = &events[..] else {
+                    panic!("{events:?}")
+                };
+                assert_eq!(next, "y");
+                let data = text.replace("\ndata: ", "\n").replace("\ndata:", "\n");
+                let data = data.replace("\ndata", "\n");
+                assert_eq!(long.len_bytes, data.len() as u64 + 1, "{text}");
+                let envelope = &long.envelope;
+                let found = envelope.id.as_ref().map(hoist_proxy_core::RequestId::raw);
+                assert_eq!((envelope.kind, found), (kind, id));
+            }
+        }
+        // What is no data is nobody's.
+        let (events, ..) = read(&[format!(": {long}\nother: {long}\n\n").as_bytes()], 100);
+        assert!(events.is_empty(), "{events:?}");
     }
 
     proptest! {

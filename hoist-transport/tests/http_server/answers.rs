@@ -247,3 +247,83 @@ async fn an_answer_over_the_limit_is_an_error_for_its_request() {
     assert!(answer["error"]["message"].as_str().unwrap().contains("1000 bytes"), "{answer}");
     setup.end().await;
 }
+
+#[tokio::test]
+async fn a_message_over_the_limit_on_a_stream_is_seen_and_answered_at_once() {
+    let long = "x".repeat(2000);
+    let mut setup = Setup::watched(
+        move |request| match request.rpc().as_str() {
+            // The stream stays open, so only the message itself can end the request.
+            "answer" => events([
+                bytes(&format!(
+                    "data: {{\"result\":\"{long}\",\ndata: \"id\":{}}}\n\n",
+                    request.id()
+                )),
+                Step::Wait(1),
+            ]),
+            "notification" => events([
+                bytes(&format!("data: {{\"method\":\"m\",\"params\":\"{long}\"}}\n\n")),
+                bytes(&format!("data: {}\n\n", result(request, "{}"))),
+            ]),
+            "question" => events([
+                bytes(&format!(
+                    "data: {{\"id\":\"s\",\"method\":\"m\",\"params\":\"{long}\"}}\n\n"
+                )),
+                bytes(&format!("data: {}\n\n", result(request, "{}"))),
+            ]),
+            "nothing" => events([bytes(&format!("data: [\"{long}\"]\n\n"))]),
+            "body" => json(&result(request, &format!("\"{long}\""))),
+            _ => legacy(request),
+        },
+        |server| server.max_message_bytes(1000),
+    )
+    .await;
+    setup.handshake().await;
+    let error = setup.ask("1", "answer").await["error"]["message"].clone();
+    assert_eq!(
+        error,
+        "hoist: the server's answer has 2022 bytes, more than the limit of 1000 bytes"
+    );
+    assert_eq!(setup.ask("2", "notification").await["result"], serde_json::json!({}));
+    assert_eq!(setup.ask("3", "question").await["result"], serde_json::json!({}));
+    let error = setup.ask("4", "nothing").await["error"]["message"].to_string();
+    assert!(error.contains("after a message over the limit"), "{error}");
+    let error = setup.ask("5", "body").await["error"]["message"].to_string();
+    assert!(error.contains("more than the limit of 1000 bytes"), "{error}");
+    setup.go(1);
+    let lost: Vec<String> =
+        setup.observed().into_iter().filter(|seen| seen.contains("lost")).collect();
+    let expected = ["Server lost 2022", "Server lost 2027", "Server lost 2036", "Server lost 2005"];
+    assert_eq!(lost[..4], expected);
+    assert_eq!(lost.len(), 5, "{lost:?}");
+    // The server is told that its request was not passed on.
+    let requests = setup.end().await;
+    let answers: Vec<_> = requests.iter().filter(|request| request.json()["id"] == "s").collect();
+    assert_eq!(answers.len(), 1, "{requests:?}");
+    assert!(answers[0].json()["error"].is_object(), "{requests:?}");
+}
+
+#[tokio::test]
+async fn what_is_no_json_rpc_is_seen_and_not_passed_on() {
+    let mut setup = Setup::watched(
+        |request| match request.rpc().as_str() {
+            "stream" => events([
+                bytes("data: hello\ndata: there\n\ndata: {\"no\":\"message\"}\n\n"),
+                bytes(&format!("data: {}\n\n", result(request, "{}"))),
+            ]),
+            "body" => json("{\"Output\":null}"),
+            _ => legacy(request),
+        },
+        |server| server,
+    )
+    .await;
+    setup.handshake().await;
+    assert_eq!(setup.ask("1", "stream").await["result"], serde_json::json!({}));
+    assert!(setup.ask("2", "body").await["error"].is_object());
+    let observed = setup.observed();
+    for line in ["hello there", "{\"no\":\"message\"}", "{\"Output\":null}"] {
+        let line = format!("Server {line}");
+        assert_eq!(observed.iter().filter(|seen| **seen == line).count(), 1, "{observed:?}");
+    }
+    setup.end().await;
+}

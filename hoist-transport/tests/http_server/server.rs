@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
 use hoist_proxy_core::testkit::{self, Peer};
-use hoist_proxy_core::{Proxy, Report};
+use hoist_proxy_core::{Body, Crossing, Emit, Interceptor, Proxy, Report, layer_fn};
 use hoist_transport::HttpServer;
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
@@ -117,6 +117,28 @@ pub(crate) struct Setup {
     seen: watch::Receiver<usize>,
     go: watch::Sender<u32>,
     running: JoinHandle<Result<Report, hoist_proxy_core::Error>>,
+    /// What an observer saw, where there is one.
+    observed: Observed,
+}
+
+type Observed = Arc<Mutex<Vec<String>>>;
+
+/// Writes down what crosses, as a log does.
+struct Observer(Observed);
+
+impl Interceptor for Observer {
+    fn name(&self) -> &'static str {
+        "observer"
+    }
+
+    fn observe(&self, crossing: &Crossing<'_>, _emit: &mut Emit) {
+        let what = match (crossing.bytes(), crossing.body()) {
+            (Some(bytes), _) => String::from_utf8_lossy(&bytes).into_owned(),
+            (None, Body::Lost { len_bytes }) => format!("lost {len_bytes}"),
+            (None, other) => panic!("{other:?}"),
+        };
+        self.0.lock().unwrap().push(format!("{:?} {what}", crossing.side()));
+    }
 }
 
 impl Setup {
@@ -149,12 +171,31 @@ impl Setup {
         Self::behind(None, here, handler, set_up).await
     }
 
+    /// As [`with`](Self::with), and observed.
+    pub(crate) async fn watched(
+        handler: impl Fn(&Request) -> Reply + Send + Sync + 'static,
+        set_up: impl FnOnce(HttpServer) -> HttpServer,
+    ) -> Self {
+        let here = |address| format!("http://{address}/mcp");
+        Self::start(None, here, handler, set_up, true).await
+    }
+
     /// A server behind TLS, or not, at the URL that is made of its address.
     pub(crate) async fn behind(
         tls: Option<TlsAcceptor>,
         url: impl FnOnce(SocketAddr) -> String,
         handler: impl Fn(&Request) -> Reply + Send + Sync + 'static,
         set_up: impl FnOnce(HttpServer) -> HttpServer,
+    ) -> Self {
+        Self::start(tls, url, handler, set_up, false).await
+    }
+
+    async fn start(
+        tls: Option<TlsAcceptor>,
+        url: impl FnOnce(SocketAddr) -> String,
+        handler: impl Fn(&Request) -> Reply + Send + Sync + 'static,
+        set_up: impl FnOnce(HttpServer) -> HttpServer,
+        watches: bool,
     ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = url(listener.local_addr().unwrap());
@@ -182,8 +223,19 @@ impl Setup {
         });
         let (host, downstream) = testkit::host();
         let server = set_up(HttpServer::new(&url).unwrap());
-        let running = tokio::spawn(Proxy::new(downstream, server).run(std::future::pending()));
-        Self { host, requests, seen, go, running }
+        let observed = Observed::default();
+        let mut proxy = Proxy::new(downstream, server);
+        if watches {
+            let to = Arc::clone(&observed);
+            proxy = proxy.layer(layer_fn(move |_| Ok(Box::new(Observer(Arc::clone(&to))))));
+        }
+        let running = tokio::spawn(proxy.run(std::future::pending()));
+        Self { host, requests, seen, go, running, observed }
+    }
+
+    /// What an observer saw that was there from the start.
+    pub(crate) fn observed(&self) -> Vec<String> {
+        self.observed.lock().unwrap().clone()
     }
 
     /// What the server was asked, so far.
