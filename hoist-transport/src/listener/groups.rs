@@ -4,7 +4,10 @@
 //! requests are told apart by their caller and by their ids, which each run of a caller counts up;
 //! where callers cannot be trusted to be one person's, all of them share one session.
 
+use std::cmp::Reverse;
 use std::net::IpAddr;
+
+use super::counted::Counted;
 
 /// Who makes a request, as far as it can be told.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -38,7 +41,8 @@ enum Key {
     Caller {
         caller: Caller,
         meta_session: Option<String>,
-        last_id: Option<i64>,
+        /// The ids of its requests so far.
+        ids: Counted,
     },
 }
 
@@ -78,12 +82,12 @@ impl Groups {
     pub(super) fn find(&mut self, asked: &Asked) -> Option<u64> {
         let at = self.position(asked)?;
         let group = &mut self.groups[at];
-        if let Key::Caller { meta_session, last_id, .. } = &mut group.key {
+        if let Key::Caller { meta_session, ids, .. } = &mut group.key {
             if meta_session.is_none() {
                 meta_session.clone_from(&asked.meta_session);
             }
-            if asked.id.is_some() {
-                *last_id = asked.id;
+            if let Some(id) = asked.id {
+                ids.note(id);
             }
         }
         Some(group.session)
@@ -107,22 +111,23 @@ impl Groups {
         }
         let candidates =
             self.groups.iter().enumerate().filter_map(|(at, group)| match &group.key {
-                Key::Caller { caller, meta_session, last_id }
+                Key::Caller { caller, meta_session, ids }
                     if *caller == asked.caller
                         && (meta_session.is_none() || asked.meta_session.is_none()) =>
                 {
-                    Some((at, *last_id))
+                    Some((at, ids))
                 }
                 _ => None,
             });
-        // The one whose last id is nearest below; one that has given no number may be anybody's.
+        // The one that has given the nearest id below, and not this one: requests that are made at
+        // once come in any order. One that has given no number may be anybody's.
         candidates
-            .filter(|(_, last)| match (asked.id, last) {
-                (Some(id), Some(last)) => *last < id,
-                _ => true,
+            .filter_map(|(at, ids)| match asked.id {
+                Some(id) if !ids.is_empty() => Some((Reverse(ids.distance(id)?), at)),
+                _ => Some((Reverse(u64::MAX), at)),
             })
-            .max_by_key(|(at, last)| (asked.id.and(*last), *at))
-            .map(|(at, _)| at)
+            .max()
+            .map(|(_, at)| at)
     }
 
     fn key(&self, asked: &Asked) -> Key {
@@ -131,11 +136,14 @@ impl Groups {
             // Told apart from a name in the header by a character that none has.
             (None, Some(meta)) if self.has_token => Key::Named(format!("meta {meta}")),
             (None, None) if self.has_token => Key::Common,
-            (None, meta) => Key::Caller {
-                caller: asked.caller.clone(),
-                meta_session: meta.clone(),
-                last_id: asked.id,
-            },
+            (None, meta) => {
+                let mut ids = Counted::default();
+                if let Some(id) = asked.id {
+                    ids.note(id);
+                }
+                let (caller, meta_session) = (asked.caller.clone(), meta.clone());
+                Key::Caller { caller, meta_session, ids }
+            }
         }
     }
 
@@ -204,6 +212,21 @@ mod tests {
         groups.remove(2);
         assert_eq!(groups.find(&asked("c", Some(3))), None);
         assert_eq!(groups.find(&asked("c", Some(11))), Some(1));
+    }
+
+    #[test]
+    fn requests_made_at_once_come_in_any_order() {
+        let mut groups = Groups::new(false);
+        groups.add(1, &discover("c"));
+        for id in [2, 0, 1, 3, 6, 5, 4] {
+            assert_eq!(groups.find(&asked("c", Some(id))), Some(1), "{id}");
+        }
+        groups.add(2, &discover("c"));
+        for (id, session) in [(1, 2), (0, 2), (8, 1), (3, 2), (7, 1), (2, 2), (4, 2), (9, 1)] {
+            assert_eq!(groups.find(&asked("c", Some(id))), Some(session), "{id}");
+        }
+        // Two that count the same are taken for two.
+        assert_eq!(groups.find(&asked("c", Some(3))), None);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 mod accept;
 mod access;
+mod counted;
 mod deliver;
 mod event;
 mod groups;
