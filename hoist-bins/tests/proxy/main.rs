@@ -10,6 +10,8 @@ mod framing;
 mod host;
 #[cfg(target_os = "linux")]
 mod lifecycle;
+#[cfg(target_os = "linux")]
+mod listening;
 mod log;
 mod long_lines;
 mod peers;

@@ -2,6 +2,8 @@
 //
 //   node client.mjs v1|v2|v2-auto STEPS.json COMMAND [ARGUMENT...]
 //   node client.mjs v1|v2|v2-auto STEPS.json URL
+//
+// By URL, what HOIST_SESSION holds names the session in the header Hoist-Session.
 
 import { readFileSync } from "node:fs";
 
@@ -9,6 +11,8 @@ const [kind, stepsFile, command, ...args] = process.argv.slice(2);
 const steps = JSON.parse(readFileSync(stepsFile, "utf8"));
 const print = (line) => console.log(JSON.stringify(line));
 const byUrl = /^https?:/.test(command);
+const { HOIST_SESSION } = process.env;
+const named = HOIST_SESSION && { requestInit: { headers: { "Hoist-Session": HOIST_SESSION } } };
 const answer = () => ({ action: "accept", content: { name: "Ada" } });
 const sample = () => ({
   role: "assistant",
@@ -32,7 +36,7 @@ async function connect() {
       "@modelcontextprotocol/sdk/client/streamableHttp.js"
     );
     const transport = byUrl
-      ? new StreamableHTTPClientTransport(new URL(command))
+      ? new StreamableHTTPClientTransport(new URL(command), named)
       : new StdioClientTransport({ command, args });
     await client.connect(transport);
     const call = (params, options) => client.callTool(params, undefined, options);
@@ -45,7 +49,7 @@ async function connect() {
   client.setRequestHandler("elicitation/create", answer);
   client.setRequestHandler("sampling/createMessage", sample);
   const transport = byUrl
-    ? new StreamableHTTPClientTransport(new URL(command))
+    ? new StreamableHTTPClientTransport(new URL(command), named)
     : new StdioClientTransport({ command, args });
   await client.connect(transport);
   return { client, call: (params, options) => client.callTool(params, options) };

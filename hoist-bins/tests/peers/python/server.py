@@ -93,6 +93,8 @@ if sys.argv[1:2] == ["http"]:
 
     listener = socket.socket()
     listener.bind(("127.0.0.1", 0))
+    # A client may come as soon as it knows the URL.
+    listener.listen()
     print(f"http://127.0.0.1:{listener.getsockname()[1]}/mcp", flush=True)
     uvicorn.Server(uvicorn.Config(noting, log_level="error")).run(sockets=[listener])
 else:

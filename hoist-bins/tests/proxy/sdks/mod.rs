@@ -2,8 +2,11 @@
 //! it, and every line is in the log.
 
 mod by_url;
+mod client;
 mod inspector;
+mod listen;
 mod run;
+mod served;
 mod servers;
 
 use std::ffi::OsString;

@@ -13,7 +13,7 @@ use rmcp::model::{
 use rmcp::service::{
     NotificationContext, PeerRequestOptions, RequestContext, RequestHandle, RunningService,
 };
-use rmcp::transport::TokioChildProcess;
+use rmcp::transport::{StreamableHttpClientTransport, TokioChildProcess};
 use rmcp::{ClientHandler, ClientLifecycleMode, ClientServiceExt, RoleClient, ServiceError};
 use serde_json::{Value, json};
 use tokio::process::Command;
@@ -36,11 +36,16 @@ pub async fn run(
         },
         other => return Err(format!("no era {other}").into()),
     };
-    let mut words = Command::new(command);
-    words.args(arguments);
     let (sender, mut noted) = channel(16);
-    let server = TokioChildProcess::new(words)?;
-    let mut client = Watcher(sender).serve_with_lifecycle(server, lifecycle).await?;
+    let host = Watcher(sender);
+    let mut client = if command.starts_with("http") {
+        let server = StreamableHttpClientTransport::from_uri(command);
+        host.serve_with_lifecycle(server, lifecycle).await?
+    } else {
+        let mut words = Command::new(command);
+        words.args(arguments);
+        host.serve_with_lifecycle(TokioChildProcess::new(words)?, lifecycle).await?
+    };
     print(json!({"server": client.peer_info()}));
     for step in &steps {
         print(json!({"step": step, "got": take(&client, step, &mut noted).await?}));

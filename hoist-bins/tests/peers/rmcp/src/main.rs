@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! hoist-test-peer-rmcp client legacy|auto STEPS.json COMMAND [ARGUMENT...]
+//! hoist-test-peer-rmcp client legacy|auto STEPS.json URL
 //! hoist-test-peer-rmcp server [http]
 //! ```
 //!
