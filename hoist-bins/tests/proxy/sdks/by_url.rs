@@ -21,7 +21,7 @@ fn same_by_url(client: &UrlClient) {
         let server = Running::start(served);
         let direct = client.take(&steps, &[server.url.clone().into()]);
         let shown = &direct.printed;
-        assert!(direct.well, "{}: {shown}\n{}", served.name, direct.stderr);
+        assert!(direct.well(), "{}: {shown}\n{}", served.name, direct.stderr);
         for text in like.seen {
             assert!(shown.contains(text), "{}: {text:?} is not in {shown}", served.name);
         }
@@ -37,7 +37,7 @@ fn same_by_url(client: &UrlClient) {
             server.url.clone().into(),
         ];
         let proxied = client.take(&steps, &proxy);
-        assert!(proxied.well, "{}: {}\n{}", served.name, proxied.printed, proxied.stderr);
+        assert!(proxied.well(), "{}: {}\n{}", served.name, proxied.printed, proxied.stderr);
         assert_eq!(proxied.printed, *shown, "{}\n{}", served.name, proxied.stderr);
         recorded(logs.path(), client.starts, &server.url, like.calls(), served.name);
         assert_eq!(server.sessions_ended(), sessions, "{}: ended by the proxy", served.name);

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, ExitStatus};
 
 use tempfile::TempDir;
 
@@ -63,10 +63,7 @@ impl UrlClient {
         command.env("HOIST_SESSION", self.named.unwrap_or_default());
         let mut host = Host::spawn(&mut command);
         host.name = format!("{:?} on {server:?}", self.command);
-        host.close();
-        let status = host.wait();
-        let printed = String::from_utf8_lossy(&host.received).into_owned();
-        Taken { printed, well: status.success(), stderr: host.stderr() }
+        Taken::by(host)
     }
 }
 
@@ -74,7 +71,22 @@ impl UrlClient {
 pub(super) struct Taken {
     /// What the client printed.
     pub(super) printed: String,
-    /// Whether it ended well.
-    pub(super) well: bool,
+    pub(super) status: ExitStatus,
     pub(super) stderr: String,
+}
+
+impl Taken {
+    /// Lets a client come to its end.
+    #[track_caller]
+    pub(super) fn by(mut host: Host) -> Self {
+        host.close();
+        let status = host.wait();
+        let printed = String::from_utf8_lossy(&host.received).into_owned();
+        Self { printed, status, stderr: host.stderr() }
+    }
+
+    /// Whether the client ended well.
+    pub(super) fn well(&self) -> bool {
+        self.status.success()
+    }
 }

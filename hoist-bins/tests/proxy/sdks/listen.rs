@@ -25,15 +25,15 @@ pub(super) struct Proxied {
     folder: TempDir,
 }
 
-/// Has a client take the steps on a server behind a proxy that listens.
+/// Has a client do what it does by URL on a server behind a proxy that listens.
 #[track_caller]
-pub(super) fn proxied(client: &UrlClient, steps: &str, server: &[OsString]) -> Proxied {
+pub(super) fn proxied(server: &[OsString], client: impl FnOnce(&str) -> Taken) -> Proxied {
     let folder = TempDir::new().expect("a temporary directory");
     let (home, logs) = (folder.path().join("home"), folder.path().join("logs"));
     let record = ["--record".into(), logs.clone().into()];
     let proxy = Listening::start(hoist_mcp(), &record, server, &home);
     let pid = proxy.host.id();
-    let mut taken = client.take(steps, &[proxy.url.clone().into()]);
+    let mut taken = client(&proxy.url);
     taken.stderr.push_str(&proxy.stop());
     wait_until_none_has("HOME", &home);
     let name = |number: usize| format!("-{pid}-{number}.jsonl");
@@ -54,9 +54,9 @@ fn named(folder: &Path, end: &str) -> PathBuf {
 impl Proxied {
     /// Checks that the client was told what it is told without a proxy, and that the logs hold it.
     #[track_caller]
-    fn check(&self, direct: &Taken, sessions: usize, calls: usize, name: &str) {
-        let Taken { printed, well, stderr } = &self.taken;
-        assert!(well, "{name}: {printed}\n{stderr}");
+    pub(super) fn check(&self, direct: &Taken, sessions: usize, calls: usize, name: &str) {
+        let Taken { printed, status, stderr } = &self.taken;
+        assert_eq!(*status, direct.status, "{name}: {printed}\n{stderr}");
         assert_eq!(*printed, direct.printed, "{name}\n{stderr}");
         assert_eq!(self.logs.len(), sessions, "{name}: sessions\n{stderr}");
         for what in ["began", "ended"] {
@@ -105,13 +105,14 @@ fn same_through_a_listener(client: &UrlClient) {
         let steps = like.steps_up_to(client.large);
         // A server remembers, so each way has its own.
         let server = Running::start(served);
-        let direct = client.take(&steps, &[server.url.clone().into()]);
+        let take = |url: &str| client.take(&steps, &[url.into()]);
+        let direct = take(&server.url);
         let (sessions, calls) = (sessions(client, served), like.calls());
-        assert!(direct.well, "{name}: {}\n{}", direct.printed, direct.stderr);
+        assert!(direct.well(), "{name}: {}\n{}", direct.printed, direct.stderr);
         let ended = server.sessions_ended();
 
         let server = Running::start(served);
-        let through = proxied(client, &steps, &by_url(&server));
+        let through = proxied(&by_url(&server), take);
         through.check(&direct, sessions, calls, name);
         for log in &through.logs {
             assert_eq!(whole_log(log).header.server_url.as_deref(), Some(&*server.url), "{name}");
@@ -123,7 +124,7 @@ fn same_through_a_listener(client: &UrlClient) {
             continue;
         }
         seen.push(like.name);
-        let through = proxied(client, &steps, &by_command(like));
+        let through = proxied(&by_command(like), take);
         through.check(&direct, sessions, calls, like.name);
     }
 }

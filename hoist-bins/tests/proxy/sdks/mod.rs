@@ -3,6 +3,7 @@
 
 mod by_url;
 mod client;
+mod combinations;
 mod inspector;
 mod listen;
 mod run;

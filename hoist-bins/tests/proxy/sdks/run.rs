@@ -98,17 +98,20 @@ fn wires(folder: &Path) -> Vec<Wire> {
 impl Wire {
     /// What the server is sent, but for what is another text in each run.
     fn what_is_sent(&self) -> Vec<u8> {
-        // The Python SDK encrypts its state with a key of the process's, and gets it back.
-        const STATE: &str = r#""requestState":""#;
-        let text = String::from_utf8_lossy(&self.to_server);
-        let mut parts = text.split(STATE);
-        let first = parts.next().unwrap_or_default().to_owned();
-        let masked = parts.fold(first, |masked, part| {
-            let rest = part.split_once('"').map_or("", |(_, rest)| rest);
-            format!("{masked}{STATE}…\"{rest}")
-        });
-        masked.into_bytes()
+        masked(&String::from_utf8_lossy(&self.to_server)).into_bytes()
     }
+}
+
+/// A text without what is another in each run: the Python SDK encrypts its state with a key of the
+/// process's, and gets it back.
+pub(super) fn masked(text: &str) -> String {
+    const STATE: &str = r#""requestState":""#;
+    let mut parts = text.split(STATE);
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |masked, part| {
+        let rest = part.split_once('"').map_or("", |(_, rest)| rest);
+        format!("{masked}{STATE}…\"{rest}")
+    })
 }
 
 /// How the logs differ from what crossed: for each process there must be one that holds every line.

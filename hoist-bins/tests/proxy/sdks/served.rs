@@ -18,6 +18,8 @@ pub(super) struct Served {
     pub(super) like: &'static str,
     /// In which eras it keeps a session that its client ends.
     keeps: Keeps,
+    /// Whether it says over HTTP, byte for byte, what it says over stdio.
+    pub(super) is_itself_over_stdio: bool,
 }
 
 /// When a server gives out session ids.
@@ -54,30 +56,35 @@ pub(super) const SERVED: &[Served] = &[
         like: "the demo server",
         // It does not say whether it was asked to end one.
         keeps: Keeps::Nothing,
+        is_itself_over_stdio: true,
     },
     Served {
         name: "the demo server's shop by URL",
         command: || demo_by_url(&["--world", "retail"]),
         like: "the demo server's shop",
         keeps: Keeps::Nothing,
+        is_itself_over_stdio: true,
     },
     Served {
         name: "the Python SDK, with sessions",
         command: || python(&["http"]),
         like: "a server of the Python SDK",
         keeps: Keeps::Legacy,
+        is_itself_over_stdio: false,
     },
     Served {
         name: "the Python SDK, without sessions",
         command: || python(&["http", "stateless"]),
         like: "a server of the Python SDK",
         keeps: Keeps::Nothing,
+        is_itself_over_stdio: false,
     },
     Served {
         name: "server-everything",
         command: everything,
         like: "server-everything",
         keeps: Keeps::Always,
+        is_itself_over_stdio: false,
     },
     Served {
         name: "rmcp",
@@ -85,6 +92,7 @@ pub(super) const SERVED: &[Served] = &[
         like: "a server of rmcp",
         // Nor does this one.
         keeps: Keeps::Nothing,
+        is_itself_over_stdio: true,
     },
 ];
 
