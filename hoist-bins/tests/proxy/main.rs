@@ -11,7 +11,7 @@ mod host;
 #[cfg(target_os = "linux")]
 mod lifecycle;
 #[cfg(target_os = "linux")]
-mod listening;
+mod listener;
 mod log;
 mod long_lines;
 mod peers;

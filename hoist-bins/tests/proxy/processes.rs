@@ -148,6 +148,16 @@ pub(crate) fn wait_until_none_has(variable: &str, value: &Path) {
     });
 }
 
+/// How many children a process has that it has not collected.
+pub(crate) fn children(parent: Pid) -> usize {
+    let processes = fs::read_dir("/proc").expect("it is there on Linux");
+    let is_child = |process: &fs::DirEntry| {
+        let pid = process.file_name().to_str().and_then(pid);
+        pid.and_then(stat).is_some_and(|fields| fields[1] == parent.to_string())
+    };
+    processes.filter_map(Result::ok).filter(is_child).count()
+}
+
 /// Whether a process ignores a signal.
 pub(crate) fn ignores(pid: Pid, signal: Signal) -> bool {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).expect("the process runs");

@@ -13,7 +13,7 @@ use super::client::{Taken, UrlClient};
 use super::served::{Running, SERVED, Served};
 use super::servers::Server;
 use crate::host::hoist_mcp;
-use crate::listening::Listening;
+use crate::listener::Listening;
 use crate::log::whole_log;
 use crate::processes::wait_until_none_has;
 
