@@ -321,7 +321,10 @@ impl Router {
         }
         let id = request.id?;
         if let Some(streams) = self.by_id.get_mut(&id) {
-            streams.retain(|other| *other != stream);
+            // A batch may have the same id twice.
+            if let Some(at) = streams.iter().position(|other| *other == stream) {
+                streams.remove(at);
+            }
             if streams.is_empty() {
                 self.by_id.remove(&id);
             }
