@@ -194,6 +194,11 @@ impl Router {
 
     /// The rest of a stream, from behind this event; `None` where nothing of it is left.
     pub(super) fn resume(&mut self, last: EventId, now: Instant) -> Option<Place> {
+        let is_body = |stream: &Stream| stream.carries == Carries::AnswersOnly;
+        if last.number > self.last_event || self.streams.get(&last.stream).is_some_and(is_body) {
+            // No event of ours had this id.
+            return None;
+        }
         let mut missed = self.replay.after(last);
         self.last_connection += 1;
         let place = Place { stream: last.stream, connection: self.last_connection };
