@@ -31,6 +31,8 @@ pub(super) struct Waiting {
     messages: VecDeque<Kept>,
     bytes: usize,
     dropped: u64,
+    /// Requests that had to go when others came back, of which nobody has been told yet.
+    unheard: Vec<RequestId>,
 }
 
 impl Waiting {
@@ -42,12 +44,20 @@ impl Waiting {
         request: Option<RequestId>,
         now: Instant,
     ) -> Vec<RequestId> {
+        if message.len() > MAX_BYTES {
+            // It must not push out all the others, and then have no room all the same.
+            if request.is_none() {
+                self.drop_one();
+            }
+            return request.into_iter().collect();
+        }
         self.bytes += message.len();
         self.messages.push_back(Kept { message, request, since: now });
         self.make_room()
     }
 
-    /// Gives back a message that was taken and could not be sent.
+    /// Gives back a message that was taken and could not be sent. It is the oldest now, and the
+    /// first to go where there is no room.
     pub(super) fn put_back(&mut self, message: Bytes, now: Instant) {
         let line = Line::from_wire(message.clone());
         let parsed = Message::parse(&line).ok();
@@ -55,6 +65,8 @@ impl Waiting {
         let request = request.and_then(|message| message.id().map(RequestId::detached));
         self.bytes += message.len();
         self.messages.push_front(Kept { message, request, since: now });
+        let unheard = self.make_room();
+        self.unheard.extend(unheard);
     }
 
     fn make_room(&mut self) -> Vec<RequestId> {
@@ -87,13 +99,19 @@ impl Waiting {
         let is_late = |kept: &Kept| {
             kept.request.is_some() && now.saturating_duration_since(kept.since) >= REQUEST_PATIENCE
         };
-        let mut late = Vec::new();
+        let mut late = std::mem::take(&mut self.unheard);
         while let Some(at) = self.messages.iter().position(is_late) {
             let Some(gone) = self.messages.remove(at) else { break };
             self.bytes -= gone.message.len();
             late.extend(gone.request);
         }
         late
+    }
+
+    /// How much memory the messages take up, in bytes.
+    #[cfg(test)]
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
     }
 
     /// Takes the oldest.
@@ -152,5 +170,29 @@ mod tests {
         assert_eq!(waiting.next().unwrap().message, "later");
         assert!(waiting.next().is_none());
         assert_eq!(waiting.bytes, 0);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_too_long_pushes_out_nothing() {
+        let mut waiting = Waiting::default();
+        let now = Instant::now();
+        waiting.keep("n".into(), None, now);
+        assert_eq!(waiting.keep(vec![0; MAX_BYTES + 1].into(), None, now), []);
+        assert_eq!(waiting.keep(vec![0; MAX_BYTES + 1].into(), Some(id(1)), now), [id(1)]);
+        assert_eq!((waiting.messages.len(), waiting.bytes, waiting.dropped), (1, 1, 1));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn requests_that_come_back_to_no_room_are_told_of() {
+        let mut waiting = Waiting::default();
+        let now = Instant::now();
+        let request = |n: usize| format!(r#"{{"id":{n},"method":"ping"}}"#).into();
+        for n in 0..MAX_MESSAGES {
+            waiting.keep(request(n), Some(id(n)), now);
+        }
+        waiting.put_back(request(5000), now);
+        assert_eq!(waiting.messages.len(), MAX_MESSAGES);
+        assert_eq!(waiting.expire(now), [id(MAX_MESSAGES - 1)]);
+        assert_eq!(waiting.expire(now), []);
     }
 }
