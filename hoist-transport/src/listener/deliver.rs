@@ -20,8 +20,7 @@ impl Router {
     pub(super) fn deliver(&mut self, line: &Line, now: Instant) -> Vec<Line> {
         let body = without_bom(line.body_bytes());
         if line.is_array() {
-            self.batch(&body, now);
-            return Vec::new();
+            return self.batch(&body, now);
         }
         let Ok(message) = Message::parse(line) else {
             self.unreadable(line, body, now);
@@ -57,15 +56,13 @@ impl Router {
         self.push(stream, body, role, now);
     }
 
-    /// The answers to a batch, in one line.
-    fn batch(&mut self, body: &Bytes, now: Instant) {
-        let Ok(array) = RawJson::parse(body.clone()) else { return };
-        let elements: Vec<Line> =
-            array.items().map(|item| Line::from_wire(item.as_bytes().clone())).collect();
-        for line in elements {
-            // Over HTTP each message is an event of its own.
-            self.deliver(&line, now);
-        }
+    /// The answers to a batch, in one line. Over HTTP each message is an event of its own.
+    fn batch(&mut self, body: &Bytes, now: Instant) -> Vec<Line> {
+        let Ok(array) = RawJson::parse(body.clone()) else { return Vec::new() };
+        let elements = array.items().map(|item| Line::from_wire(item.as_bytes().clone()));
+        // An array in an array is no message.
+        let messages = elements.filter(|line| !line.is_array());
+        messages.flat_map(|line| self.deliver(&line, now)).collect()
     }
 
     /// What parsers may read in different ways, or not at all, still ends the request it seems to
