@@ -103,14 +103,14 @@ impl Router {
             return self.place(body, None, now);
         }
         let subscription = params.and_then(|params| params.get(names::META)?.get(SUBSCRIPTION_ID));
-        if let Some(id) = subscription.and_then(|id| RequestId::parse(id.as_bytes())) {
-            self.subscribed(&id, body, now);
-        } else if message.method() == Some(names::CANCELLED) {
+        if message.method() == Some(names::CANCELLED) {
             // The one thing a server may cancel is a stream of notifications that it ends.
             let id = params.and_then(|params| params.get("requestId"));
             if let Some(id) = id.and_then(|id| RequestId::parse(id.as_bytes())) {
                 self.end_stream_of(&id);
             }
+        } else if let Some(id) = subscription.and_then(|id| RequestId::parse(id.as_bytes())) {
+            self.subscribed(&id, body, now);
         } else if message.method() == Some("notifications/message") {
             self.log(body, now);
         } else {
@@ -147,9 +147,11 @@ impl Router {
         let Some(stream) = self.by_id.get(id).and_then(|streams| streams.front().copied()) else {
             return;
         };
-        let awaited = self.streams.get(&stream).and_then(|stream| {
-            stream.awaited.iter().find(|request| request.id.as_ref() == Some(id))
-        });
+        let Some(entry) = self.streams.get(&stream) else { return };
+        if entry.carries == Carries::AnswersOnly {
+            return;
+        }
+        let awaited = entry.awaited.iter().find(|request| request.id.as_ref() == Some(id));
         let body = match awaited.and_then(|request| request.host_id.as_ref()) {
             Some(host_id) => restored_subscription(body, host_id),
             None => body,
