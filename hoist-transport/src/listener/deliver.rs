@@ -42,6 +42,7 @@ impl Router {
     fn answer(&mut self, id: &RequestId, body: Bytes, role: Role, now: Instant) {
         let Some((stream, request)) = self.answered(id) else {
             tracing::debug!("the server answered {id}, which nobody waits for");
+            self.abandoned.answered(id);
             return;
         };
         if let Some(asked) = &request.listing

@@ -1,5 +1,6 @@
 //! Hosts that connect by URL: MCP's Streamable HTTP transport, from the server's side.
 
+mod abandoned;
 mod accept;
 mod access;
 mod counted;

@@ -26,7 +26,7 @@ impl Router {
         let mut text = None;
         let raw = || RawJson::parse(message.line().body_bytes()).ok();
         if let Some(id) = &awaited.id
-            && self.by_id.contains_key(id)
+            && (self.by_id.contains_key(id) || self.abandoned.has_id(id))
             && let Some(object) = raw()
         {
             let other = self.unused();
@@ -40,7 +40,7 @@ impl Router {
         if let Some(token) = token.and_then(|token| RequestId::parse(token.as_bytes())) {
             let token = token.detached();
             awaited.token = Some((token.clone(), None));
-            if self.by_token.contains_key(&token)
+            if (self.by_token.contains_key(&token) || self.abandoned.has_token(&token))
                 && let Some(object) = text.take().or_else(raw)
             {
                 let other = self.unused();
@@ -60,7 +60,11 @@ impl Router {
             self.renamed += 1;
             let name = RawJson::string(&format!("hoist-listen-{}", self.renamed));
             let Some(id) = RequestId::parse(name.as_bytes()) else { return name };
-            if !self.by_id.contains_key(&id) && !self.by_token.contains_key(&id) {
+            let is_used = self.by_id.contains_key(&id)
+                || self.by_token.contains_key(&id)
+                || self.abandoned.has_id(&id)
+                || self.abandoned.has_token(&id);
+            if !is_used {
                 return name;
             }
         }

@@ -11,6 +11,7 @@ use bytes::Bytes;
 use hoist_proxy_core::{Era, Line, Message, RequestId, names};
 use tokio::time::Instant;
 
+use super::abandoned::Abandoned;
 use super::event::{Event, EventId, Role};
 use super::replay::Replay;
 use super::waiting::{Kept, Waiting};
@@ -88,6 +89,7 @@ pub(super) struct Router {
     /// The streams that wait for an answer to this id, by age.
     pub(super) by_id: HashMap<RequestId, VecDeque<u64>>,
     pub(super) by_token: HashMap<RequestId, u64>,
+    pub(super) abandoned: Abandoned,
     pub(super) waiting: Waiting,
     replay: Replay,
     queued_bytes: usize,
@@ -122,6 +124,7 @@ impl Router {
             streams: BTreeMap::new(),
             by_id: HashMap::new(),
             by_token: HashMap::new(),
+            abandoned: Abandoned::default(),
             waiting: Waiting::default(),
             replay: Replay::default(),
             queued_bytes: 0,
@@ -292,7 +295,10 @@ impl Router {
             self.streams.remove(&place.stream);
             return awaited
                 .into_iter()
-                .filter_map(|request| self.forget(place.stream, request))
+                .filter_map(|request| {
+                    self.abandoned.add(&request);
+                    self.forget(place.stream, request)
+                })
                 .collect();
         }
         if !stream.is_standing {
