@@ -50,6 +50,9 @@ impl Router {
         {
             self.params.listed(asked, &answer);
         }
+        if request.begins {
+            self.agreed = agreed_version(&body);
+        }
         let body = match &request.host_id {
             Some(host_id) => restored_answer(body, host_id),
             None => body,
@@ -189,6 +192,12 @@ impl Router {
     pub(super) fn expire(&mut self, now: Instant) -> Vec<Line> {
         self.waiting.expire(now).iter().map(|id| error_line(id, NO_STREAM)).collect()
     }
+}
+
+/// The revision that the answer to `initialize` settles on.
+fn agreed_version(answer: &Bytes) -> Option<String> {
+    let answer = RawJson::parse(answer.clone()).ok()?;
+    Some(answer.get("result")?.get("protocolVersion")?.text()?.into_owned())
 }
 
 fn code(error: &RawJson) -> i64 {

@@ -45,6 +45,8 @@ pub(super) struct Awaited {
     pub(super) cancelled: Option<Instant>,
     /// The request itself, where its answer says which arguments are repeated in headers.
     pub(super) listing: Option<Message>,
+    /// Whether its answer says which revision the session has.
+    pub(super) begins: bool,
 }
 
 /// What a stream carries.
@@ -99,6 +101,8 @@ pub(super) struct Router {
     pub(super) renamed: u64,
     /// What the tools listed so far want in headers.
     pub(super) params: ParamHeaders,
+    /// The revision that was agreed on, as far as it is known (legacy).
+    pub(super) agreed: Option<String>,
     /// Why the session is over, once it is.
     over: Option<&'static str>,
 }
@@ -112,6 +116,7 @@ impl Awaited {
         Self {
             id: message.id().map(RequestId::detached),
             token: token.map(|token| (token.detached(), None)),
+            begins: message.method() == Some(names::INITIALIZE),
             ..Self::default()
         }
     }
@@ -133,6 +138,7 @@ impl Router {
             last_connection: 0,
             renamed: 0,
             params: ParamHeaders::default(),
+            agreed: None,
             over: None,
         }
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hoist_proxy_core::{
-    Host, INVALID_REQUEST, Kind, Message, RawJson, RequestId, SessionId, modern_version, names,
+    Host, INVALID_REQUEST, Kind, Message, RequestId, SessionId, modern_version, names,
 };
 use http::header::{ALLOW, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::request::Parts;
@@ -160,9 +160,6 @@ impl Service {
                     if session.has_begun() { StatusCode::OK } else { StatusCode::BAD_GATEWAY };
                 return Ok(json(status, answer.clone()));
             }
-            if let Some(version) = agreed_version(answer) {
-                self.sessions.agreed(&session, version);
-            }
         }
         let mut response = match first {
             None if !accepts.events => return Err(gone()),
@@ -193,10 +190,11 @@ impl Service {
             return Err(refusal(StatusCode::BAD_REQUEST, id, INVALID_REQUEST, why));
         };
         let found = named.to_str().ok().and_then(|named| self.sessions.legacy(named));
-        let (session, agreed) = found.ok_or_else(|| {
+        let session = found.ok_or_else(|| {
             let why = "there is no such session, or none any more; begin one with initialize";
             refusal(StatusCode::NOT_FOUND, id, INVALID_REQUEST, why)
         })?;
+        let agreed = session.agreed();
         if let Some(said) = headers.get(PROTOCOL_VERSION) {
             let said = said.to_str().unwrap_or_default();
             let is_agreed = agreed.as_deref().is_none_or(|agreed| agreed == said);
@@ -427,11 +425,6 @@ fn one_body(answers: Vec<bytes::Bytes>, incoming: &Incoming) -> bytes::Bytes {
             body.into()
         }
     }
-}
-
-fn agreed_version(answer: &bytes::Bytes) -> Option<String> {
-    let answer = RawJson::parse(answer.clone()).ok()?;
-    Some(answer.get("result")?.get("protocolVersion")?.text()?.into_owned())
 }
 
 /// The name that a host gives its session, which may become part of a path.

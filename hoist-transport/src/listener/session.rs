@@ -216,6 +216,11 @@ impl Session {
         self.state().has_begun
     }
 
+    /// The revision that was agreed on, as far as it is known.
+    pub(super) fn agreed(&self) -> Option<String> {
+        self.state().router.agreed.clone()
+    }
+
     /// Whether it has had no more than one modern request.
     pub(super) fn is_alone(&self) -> bool {
         self.state().asked <= 1

@@ -44,8 +44,6 @@ struct Entry {
     session: Arc<Session>,
     /// The `Mcp-Session-Id` of a legacy session.
     id: Option<String>,
-    /// The revision that was agreed on, as far as it is known.
-    version: Option<String>,
     /// Whether it ends with its host's run.
     is_run: bool,
     /// Whether a stream of notifications was opened.
@@ -90,18 +88,11 @@ impl Sessions {
         Ok(session)
     }
 
-    /// The legacy session of this id, and the revision it was agreed to have.
-    pub(super) fn legacy(&self, id: &str) -> Option<(Arc<Session>, Option<String>)> {
+    /// The legacy session of this id.
+    pub(super) fn legacy(&self, id: &str) -> Option<Arc<Session>> {
         let table = self.table();
         let entry = table.sessions.get(table.by_id.get(id)?)?;
-        entry.session.is_open().then(|| (Arc::clone(&entry.session), entry.version.clone()))
-    }
-
-    /// Notes which revision a session was agreed to have.
-    pub(super) fn agreed(&self, session: &Session, version: String) {
-        if let Some(entry) = self.table().sessions.get_mut(&session.number) {
-            entry.version = Some(version);
-        }
+        entry.session.is_open().then(|| Arc::clone(&entry.session))
     }
 
     /// The session that a modern request belongs to, which may be new.
@@ -156,13 +147,7 @@ impl Sessions {
         place.send(connection);
         table.last = number;
         table.running += 1;
-        let entry = Entry {
-            session: Arc::clone(&session),
-            id: None,
-            version: None,
-            is_run,
-            has_listened: false,
-        };
+        let entry = Entry { session: Arc::clone(&session), id: None, is_run, has_listened: false };
         table.sessions.insert(number, entry);
         Ok(session)
     }
