@@ -210,3 +210,7 @@ fn without_bom(body: Bytes) -> Bytes {
         None => body,
     }
 }
+
+#[cfg(test)]
+#[path = "deliver_tests.rs"]
+mod tests;

@@ -16,6 +16,8 @@ mod router;
 mod service;
 mod session;
 mod table;
+#[cfg(test)]
+mod testing;
 mod tls;
 mod waiting;
 

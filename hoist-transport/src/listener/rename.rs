@@ -118,3 +118,7 @@ pub(super) fn restored_progress(body: Bytes, host_token: &RequestId) -> Bytes {
         None => object.clone(),
     })
 }
+
+#[cfg(test)]
+#[path = "rename_tests.rs"]
+mod tests;

@@ -521,3 +521,7 @@ pub(super) fn coded_error_line(id: &RequestId, code: i64, why: &str) -> Line {
     let text = format!(r#"{{"jsonrpc":"2.0","id":{},"error":{error}}}"#, id.raw());
     Line::from_body(text.as_bytes())
 }
+
+#[cfg(test)]
+#[path = "router_tests.rs"]
+mod tests;
