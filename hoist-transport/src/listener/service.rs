@@ -153,13 +153,10 @@ impl Service {
             .await
             .ok_or_else(gone)?;
         let first = first(&attached, accepts).await;
-        if let Some(Event { role: Role::Answer { error }, message: answer, .. }) = &first {
-            if error.is_some() {
-                // No session came of it.
-                let status =
-                    if session.has_begun() { StatusCode::OK } else { StatusCode::BAD_GATEWAY };
-                return Ok(json(status, answer.clone()));
-            }
+        if let Some(Event { role: Role::Answer { error: Some(_) }, message: answer, .. }) = &first {
+            // No session came of it.
+            let status = if session.has_begun() { StatusCode::OK } else { StatusCode::BAD_GATEWAY };
+            return Ok(json(status, answer.clone()));
         }
         let mut response = match first {
             None if !accepts.events => return Err(gone()),

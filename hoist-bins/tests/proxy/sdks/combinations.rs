@@ -112,8 +112,8 @@ fn a_session_that_the_host_names_has_that_name_in_its_log() {
     let (like, served) = (&SERVERS[0], &SERVED[0]);
     for kind in ["v1", "v2-auto"] {
         let client = UrlClient::node(kind).named("of-the-host");
-        let server = Running::start(served);
-        for server in [by_command(like), by_url(&server)] {
+        let running = Running::start(served);
+        for server in [by_command(like), by_url(&running)] {
             let through = proxied(&server, |url| client.take(r#"[{"list":true}]"#, &[url.into()]));
             assert!(through.taken.well(), "{kind}: {}", through.taken.stderr);
             let [log]: &[PathBuf; 1] = through.logs[..].try_into().expect("there is one session");

@@ -76,11 +76,11 @@ fn the_inspector_shows_the_same() {
 fn the_inspector_shows_the_same_by_url() {
     let (like, served) = (&SERVERS[0], &SERVED[0]);
     for (request, code, seen, calls) in cases() {
-        let server = Running::start(served);
-        let direct = inspect_by_url(&server.url, &request);
+        let running = Running::start(served);
+        let direct = inspect_by_url(&running.url, &request);
         assert_eq!(direct.status.code(), Some(code), "{request:?}: {}", direct.stderr);
         assert!(direct.printed.contains(seen), "{request:?}: {}", direct.printed);
-        for server in [by_command(like), by_url(&server)] {
+        for server in [by_command(like), by_url(&running)] {
             let through = proxied(&server, |url| inspect_by_url(url, &request));
             through.check(&direct, 1, calls, &format!("{request:?} on {server:?}"));
             let header = whole_log(&through.logs[0]).header;
