@@ -1,19 +1,11 @@
 //! Servers behind TLS with a certificate of a private authority, made for each test.
 
-use std::convert::Infallible;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
-use bytes::Bytes;
-use hoist_proxy_core::{Proxy, testkit};
 use hoist_transport::HttpServer;
-use http_body_util::{BodyExt as _, Full};
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioExecutor, TokioIo};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use rustls::ServerConfig;
 use rustls::pki_types::PrivateKeyDer;
-use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
 use crate::server::{Setup, legacy};
@@ -78,56 +70,4 @@ async fn what_is_no_certificate_is_refused() {
         let error = server.root_certificates(pem.as_bytes()).expect_err(&pem).to_string();
         assert!(error.contains(expected) && !error.contains('['), "{pem}: {error}");
     }
-}
-
-#[tokio::test]
-async fn http_2_is_spoken_where_the_server_offers_it() {
-    let (pem, tls) = authority("127.0.0.1", &[b"h2", b"http/1.1"]);
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("https://{}/mcp", listener.local_addr().unwrap());
-    let connections = Arc::new(AtomicUsize::new(0));
-    let counted = Arc::clone(&connections);
-    tokio::spawn(async move {
-        loop {
-            let (stream, _) = listener.accept().await.unwrap();
-            counted.fetch_add(1, Ordering::SeqCst);
-            let stream = tls.accept(stream).await.unwrap();
-            assert_eq!(stream.get_ref().1.alpn_protocol(), Some(&b"h2"[..]));
-            let service = service_fn(|request: hyper::Request<hyper::body::Incoming>| async {
-                let body = request.into_body().collect().await.unwrap().to_bytes();
-                let message: serde_json::Value = serde_json::from_slice(&body).unwrap();
-                let answer = format!(r#"{{"id":{},"result":{{}}}}"#, message["id"]);
-                let mut answer = hyper::Response::new(Full::new(Bytes::from(answer)));
-                let json = http::HeaderValue::from_static("application/json");
-                answer.headers_mut().insert(http::header::CONTENT_TYPE, json);
-                Ok::<_, Infallible>(answer)
-            });
-            tokio::spawn(
-                hyper::server::conn::http2::Builder::new(TokioExecutor::new())
-                    .serve_connection(TokioIo::new(stream), service),
-            );
-        }
-    });
-    let (mut host, downstream) = testkit::host();
-    let server = HttpServer::new(&url).unwrap().root_certificates(pem.as_bytes()).unwrap();
-    let running = tokio::spawn(Proxy::new(downstream, server).run(std::future::pending()));
-    // The first request opens the connection that all others share.
-    host.send(r#"{"id":"first","method":"ping"}"#).await;
-    host.expect(r#"{"id":"first","result":{}}"#).await;
-    for id in 0..50 {
-        host.send(&format!(r#"{{"id":{id},"method":"ping"}}"#)).await;
-    }
-    let mut answers = Vec::new();
-    for _ in 0..50 {
-        answers.push(host.receive().await);
-    }
-    answers.sort_unstable();
-    let mut expected: Vec<_> =
-        (0..50).map(|id| format!(r#"{{"id":{id},"result":{{}}}}"#)).collect();
-    expected.sort_unstable();
-    assert_eq!(answers, expected);
-    assert_eq!(connections.load(Ordering::SeqCst), 1);
-    host.close();
-    host.expect_end().await;
-    running.await.unwrap().unwrap().into_last().unwrap();
 }
