@@ -5,13 +5,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use hoist_proxy_core::{Error, Proxy, SessionEvent};
+use hoist_proxy_core::{Error, Proxy, SessionEvent, Upstream};
 use hoist_transport::{InvalidListener, Listener, Listening, Stderr, Termination};
 
 use crate::cli::{EXIT_USAGE, ListenOptions};
 use crate::diagnostics::with_causes;
 use crate::mcp::EXIT_FAILED;
-use crate::server::Server;
 
 /// How long the sessions may take to end once the proxy is asked to.
 const END_PATIENCE: Duration = Duration::from_secs(10);
@@ -118,8 +117,8 @@ pub(crate) fn tell(stderr: &Arc<Stderr>) -> impl Fn(SessionEvent<'_>) + Send + S
 
 /// Serves until a signal asks the process to end, then until every session has ended, within
 /// bounds.
-pub(crate) async fn run(
-    proxy: Proxy<Listening, Server>,
+pub(crate) async fn run<U: Upstream + 'static>(
+    proxy: Proxy<Listening, U>,
     closed: impl Future<Output = ()>,
     termination: &Termination,
     stderr: &Stderr,

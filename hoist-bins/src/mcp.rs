@@ -90,14 +90,7 @@ fn serve(
     layers: Vec<Box<dyn Layer>>,
     stderr: &Arc<Stderr>,
 ) -> Result<u8, Box<dyn StdError>> {
-    let starting = |what| move |source| Error::Io { what, source: Arc::new(source) };
-    room_for_runtime().map_err(starting("opening the files of the async runtime"))?;
-    // One host is one task; many hosts have all there is.
-    let mut runtime = match options.listen {
-        Some(_) => tokio::runtime::Builder::new_multi_thread(),
-        None => tokio::runtime::Builder::new_current_thread(),
-    };
-    let runtime = runtime.enable_all().build().map_err(starting("starting the async runtime"))?;
+    let runtime = runtime(options.listen.is_some())?;
     let code = runtime.block_on(async {
         // Before anything is started, so that no signal is lost.
         let termination = Termination::catch().map_err(starting("catching signals"))?;
@@ -126,6 +119,21 @@ fn serve(
     // A thread that waits for standard input must not keep the process.
     runtime.shutdown_background();
     code
+}
+
+fn starting(what: &'static str) -> impl Fn(std::io::Error) -> Error {
+    move |source| Error::Io { what, source: Arc::new(source) }
+}
+
+/// What sessions run on: one host is one task; many hosts have all there is.
+pub(crate) fn runtime(many_hosts: bool) -> Result<tokio::runtime::Runtime, Error> {
+    room_for_runtime().map_err(starting("opening the files of the async runtime"))?;
+    let mut runtime = if many_hosts {
+        tokio::runtime::Builder::new_multi_thread()
+    } else {
+        tokio::runtime::Builder::new_current_thread()
+    };
+    runtime.enable_all().build().map_err(starting("starting the async runtime"))
 }
 
 /// The runtime panics where it cannot open what it needs for signals, so that is tried before.

@@ -8,6 +8,8 @@ pub mod log;
 pub mod mcp;
 #[cfg(feature = "recorder")]
 mod recorder;
+#[cfg(feature = "recorder")]
+pub mod replay;
 pub mod retention;
 mod turns;
 

@@ -41,8 +41,8 @@ pub use error::{EXIT_USAGE, UsageError};
 pub use help::help;
 pub use matches::Matches;
 pub use options::{
-    DemoOptions, ListenOptions, McpOptions, ShowOptions, TryOptions, UpstreamOptions,
-    ValidateOptions, demo_options, mcp_options,
+    DemoOptions, ListenOptions, McpOptions, ReplayOptions, ShowOptions, TryOptions,
+    UpstreamOptions, ValidateOptions, demo_options, mcp_options,
 };
 pub use parse::{Environment, Invocation, parse};
 pub use table::{Command, Example, Flag, Kind, Subcommand, Takes};

@@ -102,6 +102,19 @@ pub struct ShowOptions {
     pub strict: bool,
 }
 
+/// What `hoist replay` was asked to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReplayOptions {
+    /// The logs, and directories of logs; never empty.
+    pub paths: Vec<PathBuf>,
+    /// `--strict`: what was not recorded is a failure.
+    pub strict: bool,
+    /// `--pace`: answers take as long as they took.
+    pub pace: bool,
+    /// `--listen`: where to serve over HTTP; over stdin and stdout if nowhere.
+    pub listen: Option<SocketAddr>,
+}
+
 /// What `hoist validate` was asked to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ValidateOptions {
@@ -255,6 +268,18 @@ impl TryFrom<&Matches> for ShowOptions {
             _ => return Ok(options),
         };
         Err(UsageError { program: matches.program().to_owned(), problem })
+    }
+}
+
+/// For a [`Matches`] of [`tables::REPLAY`].
+impl From<&Matches> for ReplayOptions {
+    fn from(matches: &Matches) -> Self {
+        Self {
+            paths: matches.paths().to_vec(),
+            strict: matches.is_given("--strict"),
+            pace: matches.is_given("--pace"),
+            listen: matches.address("--listen"),
+        }
     }
 }
 

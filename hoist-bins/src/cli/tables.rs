@@ -276,6 +276,47 @@ pub static SHOW: Command = Command {
     ..COMMAND
 };
 
+/// `hoist replay`, a recorded session as a server.
+pub static REPLAY: Command = Command {
+    name: "hoist replay",
+    about: "serve recorded sessions: an MCP server that answers as the recorded one did",
+    operands: "PATH...",
+    flags: &[
+        Flag {
+            long: "--strict",
+            kind: Kind::Switch,
+            about: "Give each recorded answer once only, and exit with 1 if anything was asked that was not recorded.",
+            ..FLAG
+        },
+        Flag {
+            long: "--pace",
+            kind: Kind::Switch,
+            about: "Answer as late as the recorded server did. Without this flag at once.",
+            ..FLAG
+        },
+        Flag {
+            long: "--listen",
+            value: "ADDR",
+            kind: Kind::Address,
+            about: "Serve over Streamable HTTP at this loopback address and port, in place of stdin and stdout, and print \
+                    the URL. Port 0 is any that is free.",
+            ..FLAG
+        },
+    ],
+    examples: &[
+        Example {
+            about: "A server for a test, from a session that went well",
+            arguments: "--strict ~/.hoist/logs/20260923T212000.123Z-4242.jsonl",
+        },
+        Example {
+            about: "By URL, at the recorded pace",
+            arguments: "--pace --listen :8930 ~/.hoist/logs",
+        },
+    ],
+    takes: Takes::Paths,
+    ..COMMAND
+};
+
 /// `hoist validate`, what is wrong with logs.
 pub static VALIDATE: Command = Command {
     name: "hoist validate",
@@ -309,6 +350,7 @@ pub static HOIST: Command = Command {
         Subcommand { word: "demo", command: &DEMO },
         Subcommand { word: "show", command: &SHOW },
         Subcommand { word: "validate", command: &VALIDATE },
+        Subcommand { word: "replay", command: &REPLAY },
     ],
     examples: &[
         Example { about: "See Hoist work, offline", arguments: "try" },

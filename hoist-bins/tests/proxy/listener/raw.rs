@@ -1,5 +1,7 @@
 //! A host by URL without an SDK.
 
+use std::fmt::Write as _;
+
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::TcpStream;
@@ -10,6 +12,8 @@ pub(super) struct Connection {
     address: String,
     /// Of the body that is being read: what has come of an event.
     pending: Vec<u8>,
+    /// The length of a body that is not read yet, where its head gives it.
+    unread: Option<usize>,
 }
 
 /// The start of an answer.
@@ -32,18 +36,23 @@ impl Connection {
     pub(super) async fn open(address: &str) -> Self {
         let stream = TcpStream::connect(address).await.expect("the proxy listens");
         stream.set_nodelay(true).expect("a socket of our own");
-        Self { stream: BufReader::new(stream), address: address.to_owned(), pending: Vec::new() }
+        Self {
+            stream: BufReader::new(stream),
+            address: address.to_owned(),
+            pending: Vec::new(),
+            unread: None,
+        }
     }
 
     /// Makes a request and reads the head of its answer.
     pub(super) async fn ask(&mut self, method: &str, headers: &[(&str, &str)], body: &str) -> Head {
         let mut text = format!("{method} /mcp HTTP/1.1\r\nHost: {}\r\n", self.address);
         for (name, value) in headers {
-            text.push_str(&format!("{name}: {value}\r\n"));
+            let _ = write!(text, "{name}: {value}\r\n");
         }
         text.push_str("Accept: application/json, text/event-stream\r\n");
         text.push_str("Content-Type: application/json\r\n");
-        text.push_str(&format!("Content-Length: {}\r\n\r\n{body}", body.len()));
+        let _ = write!(text, "Content-Length: {}\r\n\r\n{body}", body.len());
         self.stream.write_all(text.as_bytes()).await.expect("the proxy reads");
         let mut lines = Vec::new();
         loop {
@@ -54,7 +63,9 @@ impl Connection {
             lines.push(line);
         }
         let status = lines[0].split(' ').nth(1).and_then(|status| status.parse().ok());
-        Head { status: status.expect("a status line"), lines }
+        let head = Head { status: status.expect("a status line"), lines };
+        self.unread = head.header("content-length").and_then(|length| length.parse().ok());
+        head
     }
 
     async fn line(&mut self) -> String {
@@ -65,10 +76,12 @@ impl Connection {
 
     /// The next message of a body, which is a stream of events, or one message; `None` at its end.
     pub(super) async fn message(&mut self, head: &Head) -> Option<Value> {
-        if let Some(length) = head.header("content-length") {
-            let mut body = vec![0; length.parse().expect("a number")];
-            self.stream.read_exact(&mut body).await.expect("the body is whole");
-            return serde_json::from_slice(&body).ok();
+        if let Some(length) = self.unread.take() {
+            self.pending = vec![0; length];
+            self.stream.read_exact(&mut self.pending).await.expect("the body is whole");
+            if head.header("content-type") == Some("application/json") {
+                return serde_json::from_slice(&std::mem::take(&mut self.pending)).ok();
+            }
         }
         loop {
             while let Some(end) = self.pending.windows(2).position(|pair| pair == b"\n\n") {
@@ -78,6 +91,9 @@ impl Connection {
                 if let Some(data) = data.filter(|data| !data.is_empty()) {
                     return Some(serde_json::from_str(data).expect("an event is a message"));
                 }
+            }
+            if head.header("content-length").is_some() {
+                return None;
             }
             let size = usize::from_str_radix(&self.line().await, 16).expect("a chunk's size");
             let mut chunk = vec![0; size + 2];
@@ -95,9 +111,6 @@ impl Connection {
         let mut messages = Vec::new();
         while let Some(message) = self.message(head).await {
             messages.push(message);
-            if head.header("content-length").is_some() {
-                break;
-            }
         }
         messages
     }

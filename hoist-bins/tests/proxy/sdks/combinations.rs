@@ -29,7 +29,7 @@ impl Recorded {
             let entries = log.entries.iter().filter(|entry| entry.from == from);
             let text = entries.map(|entry| match &entry.content {
                 Content::Message(message) => comparable(message.as_str()),
-                other => panic!("{path:?} has {other:?}"),
+                other => panic!("{} has {other:?}", path.display()),
             });
             let mut texts: Vec<String> = text.collect();
             texts.sort();
