@@ -11,7 +11,9 @@ pinned version into a virtual environment in the user's cache on first use.
 Each task is one session: the driver starts `hoist-mcp --record ... -- SERVER`, and this script notes
 every call that it makes and every answer that it reads. Afterwards `hoist show --json` gives the
 episodes: the same calls, in order, with the same arguments and results, made by the agent, all of
-them answered. Exits with 1 where one differs.
+them answered. Then the driver plays every task again, with `hoist replay --strict` of its log in the
+server's place: each line that it is given must be the recorded one, byte for byte. Exits with 1 where
+one differs.
 """
 import argparse
 import contextlib
@@ -135,7 +137,43 @@ def differences(noted, episode):
                 yield f"{where}: the result {has}, got was {got}"
 
 
+def logs_in(folder):
+    """The logs of a folder, in the order in which their sessions began."""
+    return sorted(pathlib.Path(folder).glob("*.jsonl"), key=lambda path: json.loads(path.open().readline())["started_unix_ms"])
+
+
+def replay_next(hoist, folder, turn):
+    """Becomes the server that one log after the other recorded."""
+    turn = pathlib.Path(turn)
+    number = int(turn.read_text())
+    turn.write_text(str(number + 1))
+    os.execv(hoist, [hoist, "replay", "--strict", str(logs_in(folder)[number])])
+
+
+def given(log):
+    """What the host was given, byte for byte."""
+    lines = log.read_bytes().splitlines()[1:]
+    return [line.split(b',"message":', 1)[1] for line in lines if b'"from":"server"' in line.split(b',"message":', 1)[0]]
+
+
+def replayed(module, domain, tasks, hoist_mcp, hoist, logs, limit):
+    """Plays all tasks on what was recorded of them; how many lines came, and how many sessions differ."""
+    with tempfile.TemporaryDirectory() as folder:
+        turn, again = pathlib.Path(folder, "turn"), pathlib.Path(folder, "logs")
+        turn.write_text("0")
+        server = [sys.executable, os.path.abspath(__file__), "--replay-next", hoist, logs, turn]
+        command = [hoist_mcp, "--record", again, "--", *server]
+        play(module, domain, tasks, [str(word) for word in command], limit)
+        before, after = [given(log) for log in logs_in(logs)], [given(log) for log in logs_in(again)]
+    if len(before) != len(after):
+        print(f"{domain}: {len(after)} sessions replayed of {len(before)}")
+    bad = abs(len(before) - len(after)) + sum(one != other for one, other in zip(before, after))
+    return sum(map(len, after)), bad
+
+
 def main():
+    if sys.argv[1:2] == ["--replay-next"]:
+        replay_next(*sys.argv[2:])
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("binaries", type=pathlib.Path)
@@ -151,8 +189,11 @@ def main():
             command = [arguments.binaries.resolve() / "hoist-mcp", "--record", logs, "--domain", domain]
             command = [str(word) for word in [*command, "--", servers / server]]
             summary = play(module, domain, tasks, command, arguments.limit)
-            show = [arguments.binaries.resolve() / "hoist", "show", "--json", logs]
-            shown = subprocess.run(show, stdout=subprocess.PIPE, check=True).stdout
+            hoist, hoist_mcp = arguments.binaries.resolve() / "hoist", arguments.binaries.resolve() / "hoist-mcp"
+            shown = subprocess.run([hoist, "show", "--json", logs], stdout=subprocess.PIPE, check=True).stdout
+            noted_sessions = list(sessions)
+            lines, otherwise = replayed(module, domain, tasks, hoist_mcp, hoist, logs, arguments.limit)
+            sessions[:] = noted_sessions
         # Both are in the order in which the sessions began.
         episodes = [json.loads(line) for line in shown.split(b"\n") if line]
         episodes.sort(key=lambda episode: episode["started_unix_ms"])
@@ -168,6 +209,8 @@ def main():
         if calls != gold + extra:
             print(f"{domain}: {calls} calls noted, {gold} + {extra} made")
             bad += 1
+        bad += otherwise
+        print(f"{domain}: replayed, {lines} lines of the server's, {otherwise} sessions otherwise")
         print(f"{domain}: {len(episodes)} episodes, {calls} calls ({gold} gold, {extra} lookups), {bad} differences")
     return 1 if bad else 0
 
