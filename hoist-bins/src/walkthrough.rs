@@ -57,7 +57,10 @@ const WIDTH: usize = 100;
 /// [`WalkthroughError`] when a step fails.
 pub fn run(options: &TryOptions, out: &mut impl Write) -> Result<()> {
     let temporary = options.record.is_none();
-    let dir = options.record.clone().unwrap_or_else(temporary_dir);
+    let dir = match &options.record {
+        Some(dir) => dir.clone(),
+        None => temporary_dir(&std::env::temp_dir())?,
+    };
     let result = record_and_show(&dir, temporary, out);
     if temporary {
         // Nothing in it is worth an error of its own.
@@ -66,8 +69,26 @@ pub fn run(options: &TryOptions, out: &mut impl Write) -> Result<()> {
     result
 }
 
-fn temporary_dir() -> PathBuf {
-    std::env::temp_dir().join(format!("hoist-try-{}", std::process::id()))
+/// Makes a new directory in this one, which must be there: the recorder would make both, and only
+/// one of them would be removed.
+fn temporary_dir(parent: &Path) -> Result<PathBuf> {
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    let name = format!("hoist-try-{}", std::process::id());
+    for attempt in 0..100_u32 {
+        let dir = parent.join(format!("{name}-{attempt}"));
+        match builder.create(&dir) {
+            Ok(()) => return Ok(dir),
+            // What an earlier process of this number left behind, or somebody put there.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(source) => {
+                let what = format!("making a temporary directory in {}", parent.display());
+                return Err(WalkthroughError::Io { what, source });
+            }
+        }
+    }
+    Err(unexpected(&format!("{} is full of {name}-...", parent.display())))
 }
 
 fn record_and_show(dir: &Path, temporary: bool, out: &mut impl Write) -> Result<()> {

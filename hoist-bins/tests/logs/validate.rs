@@ -104,6 +104,48 @@ fn none_is_left_out_of_many() {
     assert!(said.stdout.ends_with("1 log, 25000 problems, 1 note\n"));
 }
 
+/// Numbers as one digit each, and of each line only so much as no number moves.
+fn without_numbers(text: &str) -> Vec<String> {
+    let lines = text.lines().map(|line| {
+        let mut shown = String::new();
+        for c in line.chars() {
+            let c = if c.is_ascii_digit() { '0' } else { c };
+            if !(c == '0' && shown.ends_with('0')) {
+                shown.push(c);
+            }
+        }
+        shown.chars().take(60).collect()
+    });
+    lines.collect()
+}
+
+#[test]
+fn the_samples_of_the_documentation_are_what_is_shown() {
+    let document = include_str!("../../../README.md");
+    let sample = |start: &str| {
+        let (_, rest) = document.split_once(start).expect("the sample is there");
+        rest.split_once("```").expect("and its end").0.to_owned()
+    };
+    let dir = Dir::new();
+    let tried = dir.run(hoist().args(["try", "--record", "logs"])).stdout;
+    let recorded = sample(
+        "`cargo run --bin hoist -- try` shows what the agent asked for, and then \
+                           what was recorded:\n\n```text\n",
+    );
+    let from = tried.find("What the proxy recorded").expect("it is shown");
+    let tried = without_numbers(&tried[from..]);
+    let recorded = without_numbers(&recorded);
+    assert_eq!(recorded, tried[..recorded.len()]);
+    let log = std::fs::read_dir(dir.join("logs")).expect("it is there").next();
+    let log = log.expect("a log").expect("it can be read").path();
+    let shown = dir.run(hoist().arg("show").arg(log)).stdout;
+    let hoist = env!("CARGO_BIN_EXE_hoist");
+    let shown = shown.replace(hoist, "/home/ada/.cargo/bin/hoist");
+    let (_, rest) = document.split_once("$ hoist show ~/.hoist/logs/").expect("it is there");
+    let expected = rest.split_once('\n').expect("a line").1.split_once("```").expect("its end").0;
+    assert_eq!(without_numbers(expected), without_numbers(&shown));
+}
+
 #[test]
 fn what_hoist_writes_is_without_a_fault() {
     let dir = Dir::new();

@@ -221,6 +221,20 @@ fn the_walkthrough_needs_nothing_and_leaves_nothing() {
 }
 
 #[test]
+fn the_walkthrough_makes_no_directory_for_temporary_ones() {
+    let dir = TempDir::new().expect("a temporary directory");
+    let missing = dir.path().join("missing");
+    let output = walkthrough(&missing, &[]);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(125), "{said}");
+    assert!(
+        said.contains("making a temporary directory in ") && said.contains("missing"),
+        "{said}"
+    );
+    assert!(!missing.exists());
+}
+
+#[test]
 fn the_walkthrough_keeps_its_log_where_it_is_told_to() {
     let dir = TempDir::new().expect("a temporary directory");
     let logs = dir.path().join("logs");
