@@ -28,6 +28,18 @@ type OnClose = Arc<dyn Fn(&Path, &Report) + Send + Sync>;
 ///     .retain_days(30);
 /// assert!(!format!("{options:?}").contains("s3cr3t"));
 /// ```
+///
+/// Of a server that is reached by URL, the URL takes the command's place: the recorder sees lines,
+/// and does not know where they come from. Give it the text that `hoist_transport::HttpServer` is
+/// given:
+///
+/// ```
+/// use hoist_trace::RecordOptions;
+///
+/// let url = "https://user:s3cr3t@example.com/mcp?api_key=s3cr3t";
+/// let options = RecordOptions::new("/var/lib/hoist/logs").server_url(url);
+/// assert!(!format!("{options:?}").contains("s3cr3t"));
+/// ```
 #[derive(Clone)]
 #[must_use]
 pub struct RecordOptions {
@@ -83,7 +95,8 @@ impl RecordOptions {
         self
     }
 
-    /// The URL the server is reached at; its credentials are removed here.
+    /// The URL the server is reached at, in place of [`server_command`](Self::server_command); its
+    /// credentials are removed here.
     pub fn server_url(mut self, url: &str) -> Self {
         self.header.server_url = Some(redact_url(url));
         self
@@ -102,8 +115,9 @@ impl RecordOptions {
     }
 
     /// How much may wait to be written, in bytes. A line that does not fit is not recorded, and a
-    /// gap entry says so; one that is longer than this is taken only when nothing else waits. Counts messages and a constant for each; a short message may hold on to
-    /// the read buffer it lies in, which is not counted, but which its neighbours share.
+    /// gap entry says so; one that is longer than this is taken only when nothing else waits. Counts
+    /// messages and a constant for each; a short message may hold on to the read buffer it lies in,
+    /// which is not counted, but which its neighbours share.
     pub fn queue_max_bytes(mut self, bytes: usize) -> Self {
         self.queue_max_bytes = bytes;
         self
