@@ -111,6 +111,8 @@ fn a_url_in_the_wrong_place_shows_no_credentials() {
     const URL: &str = "https://user:s3cret@h.invalid/?api_key=s3cret";
     for (words, expected) in [
         (&[URL][..], "unexpected argument `https://"),
+        (&["Authorization: Bearer s3cret"], "unexpected argument `Authorization: <redacted>`"),
+        (&["user:s3cret@h.invalid:8080"], "unexpected argument `user:<redacted>@h.invalid:8080`"),
         (&["--upstream", "http://h/", "--", URL], "follows --"),
         (&["--grace", URL, "--", "x"], "--grace takes seconds"),
         (&["--upstream", "http://h/", "--upstream-ca", URL], "cannot read --upstream-ca"),
