@@ -9,13 +9,13 @@ examples/hoist-mcp-acting. Both must have been built:
 
     cargo build -p hoist-bins --bins --examples
 
-Without a NAME (c01 ...), every case of the folder is run but those that are left out here, with the
-reason; a case that is neither run nor left out is an error.
+Without a NAME (c01 ...), every case of the folder is run; one that is not listed here is an error.
 
 The four ways:
   passive    hoist-mcp as it is
   recorded   through a wrapper that adds --record, relays every byte, and afterwards compares each
-             line that crossed with the log: all there, exact, in order
+             line that crossed with the log: all there, exact, in order; where hosts connect by URL,
+             each line that crossed between the proxy and each of the servers it started
   acting     hoist-mcp with a layer that acts on every request and passes it on; it must say that it
              acted
   control    a script that only starts the server: must fail the comparison with the log
@@ -29,11 +29,7 @@ import sys
 import tempfile
 import threading
 
-CASES = ["c01", "c02", "c03", "c04", "c05", "c06", "c07", "c08", "c09", "c12", "c13", "c14"]
-LEFT_OUT = {
-    "c10": "it wants hosts by URL",
-    "c11": "it wants hosts by URL",
-}
+CASES = ["c01", "c02", "c03", "c04", "c05", "c06", "c07", "c08", "c09", "c10", "c11", "c12", "c13", "c14"]
 TIMEOUT_S = 40
 # So many lines of one side a killed proxy may not have written: more than the cases send in one go.
 LAST_BURST = 8
@@ -60,10 +56,10 @@ def relay(source, sink, copy):
         pass
 
 
-def logged(folder, side):
-    """The lines of one side as the logs in a folder have them: exact bytes, or lossy text."""
+def logged(logs, side):
+    """The lines of one side as the logs have them: exact bytes, or lossy text."""
     lines = []
-    for path in sorted(pathlib.Path(folder).glob("*.jsonl")):
+    for path in logs:
         for line in path.read_bytes().split(b"\n")[1:]:
             if not line:
                 continue
@@ -122,10 +118,31 @@ def compare(wire, entries, whole, by_url=False):
     return None
 
 
+def judge_sessions(wires, logs, whole):
+    """The verdict on a proxy that started a server for each session: each needs a log of its own."""
+    left = sorted(pathlib.Path(logs).glob("*.jsonl"))
+    if len(left) != len(wires):
+        return "%d logs of %d sessions" % (len(left), len(wires))
+    for wire in wires:
+        problems = {log: judge_sides(wire, [log], whole) for log in left}
+        log = next((log for log in left if problems[log] == "ok"), None)
+        if log is None:
+            return "no log is of %s: %s" % (wire.name, "; ".join(problems.values()))
+        left.remove(log)
+    return "ok"
+
+
 def judge(folder, logs, whole):
     """Compares what a wrapper relayed with the logs; the verdict is "ok" or what is wrong."""
+    wires = sorted(pathlib.Path(folder).glob("wire-*"))
+    if wires:
+        return judge_sessions(wires, logs, whole)
     if not list(pathlib.Path(logs).glob("*.jsonl")):
         return "there is no log"
+    return judge_sides(folder, sorted(pathlib.Path(logs).glob("*.jsonl")), whole)
+
+
+def judge_sides(folder, logs, whole):
     for side, name in (("server", "received"), ("client", "sent")):
         wire = pathlib.Path(folder, name).read_bytes()
         # What the host still sent while the server was ending need not have been read.
@@ -143,7 +160,25 @@ def wrapper(proxy, folder, args):
     at = args.index("--") if "--" in args else len(args)
     given = "--record" in args[:at]
     logs = args[args.index("--record") + 1] if given else str(folder / "logs")
+    if "--listen" in args[:at]:
+        args[at + 1:at + 1] = [sys.executable, str(pathlib.Path(__file__).resolve()), "tap", str(folder)]
     command = [proxy] + args if given else [proxy, "--record", logs] + args
+    status, told = between(command, folder)
+    # A case may remove the folder it asked for as soon as the proxy has ended.
+    (folder / "verdict").write_text(judge(folder, logs, not told))
+    os._exit(status if status >= 0 else 128 - status)
+
+
+def tap(folder, command):
+    """Plays a server that a listening proxy starts: runs the real one, and keeps what crosses."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="wire-", dir=folder))
+    status, _ = between(command, folder)
+    os._exit(status if status >= 0 else 128 - status)
+
+
+def between(command, folder):
+    """Runs a command between this process's standard input and output, and keeps what crosses; its
+    status, and the signals it was sent meanwhile."""
     child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     told = []
 
@@ -163,9 +198,7 @@ def wrapper(proxy, folder, args):
     back.start()
     status = child.wait()
     back.join(5)
-    # A case may remove the folder it asked for as soon as the proxy has ended.
-    (folder / "verdict").write_text(judge(folder, logs, not told))
-    os._exit(status if status >= 0 else 128 - status)
+    return status, told
 
 
 def verdicts_of(folder):
@@ -194,10 +227,10 @@ def run(case, proxy):
 
 
 def unlisted(cases):
-    """What is wrong with the lists above for this folder."""
+    """What is wrong with the list above for this folder."""
     found = {path.name[:3] for path in pathlib.Path(cases).glob("c[0-9][0-9]_*.py")}
-    listed = set(CASES) | set(LEFT_OUT)
-    return (["%s is in the folder, and neither run nor left out" % name for name in sorted(found - listed)]
+    listed = set(CASES)
+    return (["%s is in the folder, and is not listed" % name for name in sorted(found - listed)]
             + ["%s is not in the folder" % name for name in sorted(listed - found)])
 
 
@@ -262,4 +295,6 @@ def main():
 if __name__ == "__main__":
     if len(sys.argv) > 3 and sys.argv[1] == "wrap":
         wrapper(sys.argv[2], sys.argv[3], sys.argv[4:])
+    if len(sys.argv) > 3 and sys.argv[1] == "tap":
+        tap(sys.argv[2], sys.argv[3:])
     main()
