@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::Listening;
-use super::raw::{Connection, Legacy, call};
+use super::raw::{Legacy, ask_modern, call, modern};
 use crate::host::{PATIENCE, hoist_mcp};
 use crate::play::python;
 
@@ -91,26 +91,6 @@ fn check_log(log: &Path, calls: usize) {
 /// So many calls has each modern caller: with them a session has as many streams as it may have.
 const FEW: usize = 16;
 
-const MODERN: &str = "2026-07-28";
-
-/// A call of a caller that shares a session with others.
-async fn modern_call(address: &str, id: usize, text: &str) -> (u16, Vec<Value>) {
-    let mut message = text_call(id, text);
-    let meta = &mut message["params"]["_meta"];
-    meta["io.modelcontextprotocol/protocolVersion"] = MODERN.into();
-    meta["io.modelcontextprotocol/clientCapabilities"] = json!({});
-    let headers = [
-        ("Hoist-Session", "crowd"),
-        ("MCP-Protocol-Version", MODERN),
-        ("Mcp-Method", "tools/call"),
-        ("Mcp-Name", "echo"),
-    ];
-    let mut connection = Connection::open(address).await;
-    let head = connection.ask("POST", &headers, &message.to_string()).await;
-    let messages = connection.messages(&head).await;
-    (head.status, messages)
-}
-
 #[test]
 fn modern_callers_that_share_a_session_are_told_each_its_own() {
     let folder = TempDir::new().expect("a temporary directory");
@@ -124,7 +104,10 @@ fn modern_callers_that_share_a_session_are_told_each_its_own() {
                 let address = proxy.address().to_owned();
                 calls.push(tokio::spawn(async move {
                     let text = format!("call {id} of caller {caller}");
-                    let (status, messages) = modern_call(&address, id, &text).await;
+                    let call = text_call(id, &text);
+                    let call = modern("tools/call", id, call["params"].clone());
+                    let named = [("Hoist-Session", "crowd")];
+                    let (status, messages) = ask_modern(&address, &named, &call).await;
                     assert_eq!(status, 200, "{messages:?}");
                     check(&messages, id, &text);
                 }));

@@ -1,7 +1,5 @@
 //! A host by URL without an SDK.
 
-use std::fmt::Write as _;
-
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::TcpStream;
@@ -10,10 +8,6 @@ use tokio::net::TcpStream;
 pub(super) struct Connection {
     stream: BufReader<TcpStream>,
     address: String,
-    /// Of the body that is being read: what has come of an event.
-    pending: Vec<u8>,
-    /// The length of a body that is not read yet, where its head gives it.
-    unread: Option<usize>,
 }
 
 /// The start of an answer.
@@ -36,23 +30,18 @@ impl Connection {
     pub(super) async fn open(address: &str) -> Self {
         let stream = TcpStream::connect(address).await.expect("the proxy listens");
         stream.set_nodelay(true).expect("a socket of our own");
-        Self {
-            stream: BufReader::new(stream),
-            address: address.to_owned(),
-            pending: Vec::new(),
-            unread: None,
-        }
+        Self { stream: BufReader::new(stream), address: address.to_owned() }
     }
 
     /// Makes a request and reads the head of its answer.
     pub(super) async fn ask(&mut self, method: &str, headers: &[(&str, &str)], body: &str) -> Head {
         let mut text = format!("{method} /mcp HTTP/1.1\r\nHost: {}\r\n", self.address);
         for (name, value) in headers {
-            let _ = write!(text, "{name}: {value}\r\n");
+            text.push_str(&format!("{name}: {value}\r\n"));
         }
         text.push_str("Accept: application/json, text/event-stream\r\n");
         text.push_str("Content-Type: application/json\r\n");
-        let _ = write!(text, "Content-Length: {}\r\n\r\n{body}", body.len());
+        text.push_str(&format!("Content-Length: {}\r\n\r\n{body}", body.len()));
         self.stream.write_all(text.as_bytes()).await.expect("the proxy reads");
         let mut lines = Vec::new();
         loop {
@@ -63,9 +52,7 @@ impl Connection {
             lines.push(line);
         }
         let status = lines[0].split(' ').nth(1).and_then(|status| status.parse().ok());
-        let head = Head { status: status.expect("a status line"), lines };
-        self.unread = head.header("content-length").and_then(|length| length.parse().ok());
-        head
+        Head { status: status.expect("a status line"), lines }
     }
 
     async fn line(&mut self) -> String {
@@ -74,45 +61,33 @@ impl Connection {
         line.trim_end().to_owned()
     }
 
-    /// The next message of a body, which is a stream of events, or one message; `None` at its end.
-    pub(super) async fn message(&mut self, head: &Head) -> Option<Value> {
-        if let Some(length) = self.unread.take() {
-            self.pending = vec![0; length];
-            self.stream.read_exact(&mut self.pending).await.expect("the body is whole");
-            if head.header("content-type") == Some("application/json") {
-                return serde_json::from_slice(&std::mem::take(&mut self.pending)).ok();
+    /// The messages of a body, to its end: a stream of events, or one message.
+    pub(super) async fn messages(&mut self, head: &Head) -> Vec<Value> {
+        let mut body = Vec::new();
+        if let Some(length) = head.header("content-length") {
+            body = vec![0; length.parse().expect("a number")];
+            self.stream.read_exact(&mut body).await.expect("the body is whole");
+        } else {
+            while let Some(chunk) = self.chunk().await {
+                body.extend(chunk);
             }
         }
-        loop {
-            while let Some(end) = self.pending.windows(2).position(|pair| pair == b"\n\n") {
-                let event: Vec<u8> = self.pending.drain(..end + 2).collect();
-                let event = String::from_utf8(event).expect("an event is text");
-                let data = event.lines().find_map(|line| line.strip_prefix("data: "));
-                if let Some(data) = data.filter(|data| !data.is_empty()) {
-                    return Some(serde_json::from_str(data).expect("an event is a message"));
-                }
-            }
-            if head.header("content-length").is_some() {
-                return None;
-            }
-            let size = usize::from_str_radix(&self.line().await, 16).expect("a chunk's size");
-            let mut chunk = vec![0; size + 2];
-            self.stream.read_exact(&mut chunk).await.expect("the chunk is whole");
-            if size == 0 {
-                assert!(self.pending.is_empty(), "the stream ends within an event");
-                return None;
-            }
-            self.pending.extend_from_slice(&chunk[..size]);
+        let body = String::from_utf8(body).expect("a body is text");
+        if head.header("content-type") != Some("text/event-stream") {
+            return vec![serde_json::from_str(&body).expect("a body is a message")];
         }
+        assert!(body.is_empty() || body.ends_with("\n\n"), "the stream ends within an event");
+        let data = body.lines().filter_map(|line| line.strip_prefix("data: "));
+        let messages = data.filter(|data| !data.is_empty());
+        messages.map(|data| serde_json::from_str(data).expect("an event is a message")).collect()
     }
 
-    /// All messages of a body.
-    pub(super) async fn messages(&mut self, head: &Head) -> Vec<Value> {
-        let mut messages = Vec::new();
-        while let Some(message) = self.message(head).await {
-            messages.push(message);
-        }
-        messages
+    async fn chunk(&mut self) -> Option<Vec<u8>> {
+        let size = usize::from_str_radix(&self.line().await, 16).expect("a chunk's size");
+        let mut chunk = vec![0; size + 2];
+        self.stream.read_exact(&mut chunk).await.expect("the chunk is whole");
+        chunk.truncate(size);
+        (size > 0).then_some(chunk)
     }
 }
 
@@ -175,4 +150,30 @@ impl Legacy {
 pub(super) fn call(id: usize, tool: &str, arguments: &Value) -> Value {
     let params = json!({"name": tool, "arguments": arguments, "_meta": {"progressToken": id}});
     json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})
+}
+
+const MODERN: &str = "2026-07-28";
+
+/// A modern request.
+pub(super) fn modern(method: &str, id: usize, mut params: Value) -> Value {
+    let meta = &mut params["_meta"];
+    meta["io.modelcontextprotocol/protocolVersion"] = MODERN.into();
+    meta["io.modelcontextprotocol/clientCapabilities"] = json!({});
+    json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+}
+
+/// All that comes of a modern request, with these headers besides its own.
+pub(super) async fn ask_modern(
+    address: &str,
+    headers: &[(&str, &str)],
+    message: &Value,
+) -> (u16, Vec<Value>) {
+    let mut all = headers.to_vec();
+    all.push(("MCP-Protocol-Version", MODERN));
+    all.extend(message["method"].as_str().map(|method| ("Mcp-Method", method)));
+    all.extend(message["params"]["name"].as_str().map(|name| ("Mcp-Name", name)));
+    let mut connection = Connection::open(address).await;
+    let head = connection.ask("POST", &all, &message.to_string()).await;
+    let messages = connection.messages(&head).await;
+    (head.status, messages)
 }
