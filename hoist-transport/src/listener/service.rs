@@ -144,7 +144,8 @@ impl Service {
         let id = (self.new_id)().ok_or_else(|| empty(StatusCode::INTERNAL_SERVER_ERROR))?;
         let session = self
             .sessions
-            .open_legacy(id.clone(), host)
+            .with_room(|| self.sessions.open_legacy(id.clone(), host.clone()))
+            .await
             .map_err(|why| no_session(why, Some(message)))?;
         let mut untold = Untold { sessions: &self.sessions, session: Some(Arc::clone(&session)) };
         let _visit = session.visit();
@@ -257,7 +258,11 @@ impl Service {
         {
             return Err(refusal(StatusCode::BAD_REQUEST, id, HEADER_MISMATCH, &why));
         }
-        let session = self.sessions.modern(&asked).map_err(|why| no_session(why, Some(message)))?;
+        let session = self
+            .sessions
+            .with_room(|| self.sessions.modern(&asked))
+            .await
+            .map_err(|why| no_session(why, Some(message)))?;
         let _visit = session.visit();
         if let Some(why) = session.mismatch(headers, message, version) {
             return Err(refusal(StatusCode::BAD_REQUEST, id, HEADER_MISMATCH, &why));

@@ -5,14 +5,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use hoist_proxy_core::{Connection, Era, Host, SessionId};
-use tokio::sync::mpsc;
-use tokio::time::Instant;
+use tokio::sync::{Notify, mpsc};
+use tokio::time::{Instant, timeout_at};
 
 use super::groups::{Asked, Groups, Kind};
 use super::session::Session;
 
 /// How long a modern host's run is taken to go on once its last stream of notifications closed.
 const RUN_ENDS_AFTER: Duration = Duration::from_secs(60);
+
+/// How long a host waits at most for the room that another's run makes. Then it is refused.
+const ROOM_PATIENCE: Duration = Duration::from_secs(10);
 
 /// Why a session cannot be had.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,6 +28,8 @@ pub(super) enum NoSession {
 
 pub(super) struct Sessions {
     table: Mutex<Table>,
+    /// Told whenever the engine lets go of one.
+    let_go: Notify,
     hosts: mpsc::Sender<Connection>,
     /// How many there may be at once.
     max: usize,
@@ -65,12 +70,33 @@ impl Sessions {
             running: 0,
             last: 0,
         };
-        Self { table: Mutex::new(table), hosts, max, idle }
+        Self { table: Mutex::new(table), let_go: Notify::new(), hosts, max, idle }
     }
 
     fn table(&self) -> MutexGuard<'_, Table> {
         // Nothing panics while it is held.
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What `open` gives, once there is room: a run that nobody may come back to makes it, where
+    /// there is none.
+    pub(super) async fn with_room<T>(
+        &self,
+        open: impl Fn() -> Result<T, NoSession>,
+    ) -> Result<T, NoSession> {
+        let end = Instant::now() + ROOM_PATIENCE;
+        let mut opened = open();
+        if opened.as_ref().err() == Some(&NoSession::TooMany)
+            && self.table().end_quietest_run(Instant::now())
+        {
+            // Nothing more ends for this host's sake, whoever gets the room.
+            while opened.as_ref().err() == Some(&NoSession::TooMany)
+                && timeout_at(end, self.let_go.notified()).await.is_ok()
+            {
+                opened = open();
+            }
+        }
+        opened
     }
 
     /// A new legacy session of this id.
@@ -131,8 +157,6 @@ impl Sessions {
         is_run: bool,
     ) -> Result<Arc<Session>, NoSession> {
         if table.running >= self.max {
-            // A run that nobody may come back to makes room, for whoever comes next.
-            table.end_quietest_run(Instant::now());
             return Err(NoSession::TooMany);
         }
         let place = self.hosts.try_reserve().map_err(|_| NoSession::Ending)?;
@@ -163,6 +187,8 @@ impl Sessions {
         let mut table = self.table();
         table.running = table.running.saturating_sub(1);
         table.remove(number);
+        drop(table);
+        self.let_go.notify_one();
     }
 
     /// What time brings: ends the sessions that nobody uses any more.
@@ -200,8 +226,8 @@ impl Table {
         self.groups.remove(number);
     }
 
-    /// Ends the modern run that has been quiet for longest.
-    fn end_quietest_run(&mut self, now: Instant) {
+    /// Ends the modern run that has been quiet for longest, if one is quiet.
+    fn end_quietest_run(&mut self, now: Instant) -> bool {
         let quietest = self
             .sessions
             .values()
@@ -215,6 +241,8 @@ impl Table {
         {
             self.remove(number);
             session.end();
+            return true;
         }
+        false
     }
 }

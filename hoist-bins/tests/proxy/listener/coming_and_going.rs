@@ -8,7 +8,7 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use super::Listening;
-use super::raw::{Connection, Legacy, call};
+use super::raw::{Connection, Legacy, ask_modern, call, modern};
 use crate::host::{PATIENCE, demo, hoist_mcp};
 use crate::log::whole_log;
 use crate::processes::{children, until, wait_until_none_has};
@@ -126,4 +126,26 @@ fn hosts_that_are_gone_keep_their_sessions_until_the_proxy_ends() {
         calls += log.entries.iter().filter_map(|e| e.message()).filter(|m| is_call(m)).count();
     }
     assert_eq!(calls, 2 * ROOM + 1);
+}
+
+#[test]
+fn runs_that_are_over_make_room_for_others() {
+    let folder = TempDir::new().expect("a temporary directory");
+    let proxy = listening(&folder, &["--listen-max-sessions", "2"]);
+    run(async {
+        let legacy = Legacy::begin(proxy.address()).await.expect("there is room");
+        // Nothing tells that such a run is over, and each has a session.
+        for number in 0..5 {
+            let message = modern("server/discover", number, json!({}));
+            let (status, answer) = ask_modern(proxy.address(), &[], &message).await;
+            assert_eq!(status, 200, "{number}: {answer:?}");
+        }
+        assert_eq!(Legacy::begin(proxy.address()).await.map(drop).err().map(|h| h.status), None);
+        use_it(&legacy).await;
+        // What is left is somebody's.
+        let message = modern("server/discover", 0, json!({}));
+        assert_eq!(ask_modern(proxy.address(), &[], &message).await.0, 503);
+    });
+    let said = proxy.stop();
+    assert_eq!(said.matches(" ended").count(), 7, "{said}");
 }
