@@ -35,13 +35,18 @@ impl Connection {
 
     /// Makes a request and reads the head of its answer.
     pub(super) async fn ask(&mut self, method: &str, headers: &[(&str, &str)], body: &str) -> Head {
-        let mut text = format!("{method} /mcp HTTP/1.1\r\nHost: {}\r\n", self.address);
-        for (name, value) in headers {
-            text.push_str(&format!("{name}: {value}\r\n"));
+        let length = body.len().to_string();
+        let own = [
+            ("Host", &*self.address),
+            ("Accept", "application/json, text/event-stream"),
+            ("Content-Type", "application/json"),
+            ("Content-Length", &length),
+        ];
+        let mut text = format!("{method} /mcp HTTP/1.1\r\n");
+        for (name, value) in own.iter().chain(headers) {
+            text.extend([name, ": ", value, "\r\n"]);
         }
-        text.push_str("Accept: application/json, text/event-stream\r\n");
-        text.push_str("Content-Type: application/json\r\n");
-        text.push_str(&format!("Content-Length: {}\r\n\r\n{body}", body.len()));
+        text.extend(["\r\n", body]);
         self.stream.write_all(text.as_bytes()).await.expect("the proxy reads");
         let mut lines = Vec::new();
         loop {

@@ -48,7 +48,7 @@ fn named(folder: &Path, end: &str) -> PathBuf {
     let entries = fs::read_dir(folder).expect("the proxy made it");
     let mut paths = entries.map(|entry| entry.expect("it can be listed").path());
     let is_it = |path: &PathBuf| path.to_str().is_some_and(|path| path.ends_with(end));
-    paths.find(is_it).unwrap_or_else(|| panic!("no log of {folder:?} ends with {end}"))
+    paths.find(is_it).unwrap_or_else(|| panic!("no log of {} ends with {end}", folder.display()))
 }
 
 impl Proxied {
