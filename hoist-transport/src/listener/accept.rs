@@ -10,9 +10,11 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 use tokio::time::{interval, sleep, timeout};
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
 
 use super::service::Service;
 use super::tls::Tls;
@@ -54,7 +56,7 @@ impl Acceptor {
     /// Accepts until it is to stop, then waits until every connection is closed, for which each
     /// answer that is under way is finished. `_closed` is dropped then.
     pub(super) async fn run(self, mut stop: watch::Receiver<bool>, _closed: watch::Sender<()>) {
-        let mut tick = interval(TICK);
+        let (mut tick, stopping) = (interval(TICK), stop.clone());
         loop {
             tokio::select! {
                 stopped = stop.wait_for(|stopped| *stopped) => {
@@ -62,7 +64,7 @@ impl Acceptor {
                     break;
                 }
                 now = tick.tick() => self.service.sessions.tick(now),
-                () = self.accept() => {}
+                () = self.accept(&stopping) => {}
             }
         }
         let Self { socket, graceful, .. } = self;
@@ -70,7 +72,7 @@ impl Acceptor {
         graceful.shutdown().await;
     }
 
-    async fn accept(&self) {
+    async fn accept(&self, stopping: &watch::Receiver<bool>) {
         let Ok(permit) = Arc::clone(&self.connections).acquire_owned().await else { return };
         let (stream, peer) = match self.socket.accept().await {
             Ok(accepted) => accepted,
@@ -83,20 +85,32 @@ impl Acceptor {
         let _ = stream.set_nodelay(true);
         let service = Arc::clone(&self.service);
         let watcher = self.graceful.watcher();
-        let tls = self.tls.clone();
+        let (tls, stopping) = (self.tls.clone(), stopping.clone());
         tokio::spawn(async move {
             let _permit = permit;
             match tls {
                 None => serve(service, stream, peer, watcher).await,
                 Some(Tls(acceptor)) => {
-                    let handshake: Result<Result<_, _>, _> =
-                        timeout(HANDSHAKE_PATIENCE, acceptor.accept(stream)).await;
-                    if let Ok(Ok(stream)) = handshake {
+                    let secured = secured(&acceptor, stream, stopping).await;
+                    if let Some(stream) = secured {
                         serve(service, stream, peer, watcher).await;
                     }
                 }
             }
         });
+    }
+}
+
+/// The connection once it speaks TLS. Nothing where that fails, or nobody is to be answered any more
+/// before it does.
+async fn secured(
+    tls: &TlsAcceptor,
+    stream: TcpStream,
+    mut stopping: watch::Receiver<bool>,
+) -> Option<TlsStream<TcpStream>> {
+    tokio::select! {
+        _ = stopping.wait_for(|stopping| *stopping) => None,
+        shaken = timeout(HANDSHAKE_PATIENCE, tls.accept(stream)) => shaken.ok()?.ok(),
     }
 }
 
