@@ -127,11 +127,14 @@ pub(super) struct Accepts {
     pub(super) json: bool,
     /// Only where it says so in as many words: whoever takes anything is given the simple form.
     pub(super) events: bool,
+    /// Whether it takes a stream where there is nothing else to be had.
+    pub(super) any_stream: bool,
 }
 
 impl Accepts {
     pub(super) fn of(headers: &HeaderMap) -> Self {
-        let mut found = Self { json: !headers.contains_key(ACCEPT), events: false };
+        let anything = !headers.contains_key(ACCEPT);
+        let mut found = Self { json: anything, events: false, any_stream: anything };
         for value in headers.get_all(ACCEPT) {
             let Ok(value) = value.to_str() else { continue };
             for range in value.split(',') {
@@ -145,8 +148,11 @@ impl Accepts {
                     continue;
                 }
                 match &*media {
-                    "application/json" | "application/*" | "*/*" => found.json = true,
-                    "text/event-stream" | "text/*" => found.events = true,
+                    "application/json" | "application/*" => found.json = true,
+                    "*/*" => (found.json, found.any_stream) = (true, true),
+                    "text/event-stream" | "text/*" => {
+                        (found.events, found.any_stream) = (true, true);
+                    }
                     _ => {}
                 }
             }
@@ -185,7 +191,8 @@ mod tests {
             if let Some(accept) = accept {
                 headers.insert(ACCEPT, accept.parse().unwrap());
             }
-            assert_eq!(Accepts::of(&headers), Accepts { json, events }, "{accept:?}");
+            let found = Accepts::of(&headers);
+            assert_eq!((found.json, found.events), (json, events), "{accept:?}");
         };
         check(None, true, false);
         check(Some("*/*"), true, false);
@@ -195,6 +202,22 @@ mod tests {
         check(Some("application/json; charset=utf-8"), true, false);
         check(Some("text/html"), false, false);
         check(Some(""), false, false);
+    }
+
+    #[test]
+    fn whoever_takes_anything_takes_a_stream_where_there_is_nothing_else() {
+        let any_stream = |accept: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(ACCEPT, accept.parse().unwrap());
+            Accepts::of(&headers).any_stream
+        };
+        assert!(Accepts::of(&HeaderMap::new()).any_stream);
+        for fine in ["*/*", "text/event-stream", "text/*;q=0.1", "application/json, */*"] {
+            assert!(any_stream(fine), "{fine}");
+        }
+        for not in ["application/json", "application/*", "*/*;q=0", "text/html", ""] {
+            assert!(!any_stream(not), "{not}");
+        }
     }
 
     #[test]

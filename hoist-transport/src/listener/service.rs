@@ -310,7 +310,7 @@ impl Service {
             // try again and again.
             return Err(not_allowed("POST"));
         }
-        if !Accepts::of(headers).events {
+        if !Accepts::of(headers).any_stream {
             let why = "accept text/event-stream";
             return Err(refusal(StatusCode::NOT_ACCEPTABLE, None, INVALID_REQUEST, why));
         }
