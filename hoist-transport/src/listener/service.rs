@@ -279,7 +279,7 @@ impl Service {
             return Err(busy());
         }
         if message.method() == Some(names::LISTEN) {
-            self.sessions.listens(&session);
+            self.sessions.listens(&session, true);
         }
         let wanted = Wanted { carries: carries(accepts), is_primed: false };
         let attached = session.ask_modern(message, room, wanted).ok_or_else(gone)?;
@@ -290,6 +290,9 @@ impl Service {
                 first => Ok(events(attached, first)),
             };
         };
+        if message.method() == Some(names::LISTEN) && error.is_some() {
+            self.sessions.listens(&session, false);
+        }
         if asked.is_discover && error.is_some() && session.is_alone() {
             // The host goes on in another revision, or in the other era.
             self.sessions.end(&session);

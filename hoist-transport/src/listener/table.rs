@@ -51,8 +51,8 @@ struct Entry {
     id: Option<String>,
     /// Whether it ends with its host's run.
     is_run: bool,
-    /// Whether a stream of notifications was opened.
-    has_listened: bool,
+    /// How many streams of notifications were opened.
+    listened: u64,
 }
 
 impl Sessions {
@@ -142,10 +142,11 @@ impl Sessions {
         Ok(session)
     }
 
-    /// Notes that a stream of notifications was opened in a session.
-    pub(super) fn listens(&self, session: &Session) {
+    /// Notes that a stream of notifications is opened in a session, or that the server refused to.
+    pub(super) fn listens(&self, session: &Session, it_does: bool) {
         if let Some(entry) = self.table().sessions.get_mut(&session.number) {
-            entry.has_listened = true;
+            let listened = entry.listened;
+            entry.listened = if it_does { listened + 1 } else { listened.saturating_sub(1) };
         }
     }
 
@@ -171,7 +172,7 @@ impl Sessions {
         place.send(connection);
         table.last = number;
         table.running += 1;
-        let entry = Entry { session: Arc::clone(&session), id: None, is_run, has_listened: false };
+        let entry = Entry { session: Arc::clone(&session), id: None, is_run, listened: 0 };
         table.sessions.insert(number, entry);
         Ok(session)
     }
@@ -196,7 +197,7 @@ impl Sessions {
         let all: Vec<(Arc<Session>, Duration)> = {
             let table = self.table();
             let allowed = |entry: &Entry| {
-                if entry.is_run && entry.has_listened {
+                if entry.is_run && entry.listened > 0 {
                     RUN_ENDS_AFTER.min(self.idle)
                 } else {
                     self.idle
