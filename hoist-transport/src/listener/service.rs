@@ -154,10 +154,10 @@ impl Service {
             .await
             .ok_or_else(gone)?;
         let first = first(&attached, accepts).await;
-        if let Some(Event { role: Role::Answer { error: Some(_) }, message: answer, .. }) = &first {
+        if let Some(Event { role: Role::Answer { error: Some(_) }, message, .. }) = first {
             // No session came of it.
             let status = if session.has_begun() { StatusCode::OK } else { StatusCode::BAD_GATEWAY };
-            return Ok(json(status, answer.clone()));
+            return Ok(json(status, message));
         }
         let mut response = match first {
             None if !accepts.events => return Err(gone()),
@@ -258,6 +258,10 @@ impl Service {
         {
             return Err(refusal(StatusCode::BAD_REQUEST, id, HEADER_MISMATCH, &why));
         }
+        if message.method() == Some(names::CANCELLED) {
+            // A request is cancelled by closing its stream: an id may be another caller's.
+            return Ok(empty(StatusCode::ACCEPTED));
+        }
         let session = self
             .sessions
             .with_room(|| self.sessions.modern(&asked))
@@ -269,10 +273,7 @@ impl Service {
         }
         let room = session.room().await.ok_or_else(gone)?;
         if message.kind() != Kind::Request {
-            // A request is cancelled by closing its stream: an id may be another caller's.
-            if message.method() != Some(names::CANCELLED) {
-                session.say(message.line().clone(), room, &[]);
-            }
+            session.say(message.line().clone(), room, &[]);
             return Ok(empty(StatusCode::ACCEPTED));
         }
         if session.streams() >= MAX_STREAMS {
