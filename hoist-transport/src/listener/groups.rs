@@ -79,10 +79,15 @@ impl Groups {
     }
 
     /// The session for a request, if there is one already.
-    pub(super) fn find(&mut self, asked: &Asked) -> Option<u64> {
-        let at = self.position(asked)?;
-        let group = &mut self.groups[at];
-        if let Key::Caller { meta_session, ids, .. } = &mut group.key {
+    pub(super) fn find(&self, asked: &Asked) -> Option<u64> {
+        self.position(asked).map(|at| self.groups[at].session)
+    }
+
+    /// Notes that a request is made in a session. One that was refused is not: it may come again,
+    /// put right, under the same id.
+    pub(super) fn join(&mut self, session: u64, asked: &Asked) {
+        let group = self.groups.iter_mut().find(|group| group.session == session);
+        if let Some(Group { key: Key::Caller { meta_session, ids, .. }, .. }) = group {
             if meta_session.is_none() {
                 meta_session.clone_from(&asked.meta_session);
             }
@@ -90,7 +95,6 @@ impl Groups {
                 ids.note(id);
             }
         }
-        Some(group.session)
     }
 
     fn position(&self, asked: &Asked) -> Option<usize> {
@@ -176,6 +180,13 @@ mod tests {
         Asked { caller, id, ..Asked::default() }
     }
 
+    /// The session that a request is made in, if there is one for it.
+    fn find(groups: &mut Groups, asked: &Asked) -> Option<u64> {
+        let session = groups.find(asked)?;
+        groups.join(session, asked);
+        Some(session)
+    }
+
     fn discover(client: &str) -> Asked {
         Asked { is_discover: true, ..asked(client, None) }
     }
@@ -191,27 +202,27 @@ mod tests {
     #[test]
     fn a_run_begins_with_a_discovery_and_counts_up() {
         let mut groups = Groups::new(false);
-        assert_eq!(groups.find(&discover("c")), None);
+        assert_eq!(find(&mut groups, &discover("c")), None);
         groups.add(1, &discover("c"));
         for id in 0..3 {
-            assert_eq!(groups.find(&asked("c", Some(id))), Some(1));
+            assert_eq!(find(&mut groups, &asked("c", Some(id))), Some(1));
         }
-        assert_eq!(groups.find(&asked("other", Some(3))), None);
+        assert_eq!(find(&mut groups, &asked("other", Some(3))), None);
 
         // Another run of the same caller counts from 0 again.
-        assert_eq!(groups.find(&discover("c")), None);
+        assert_eq!(find(&mut groups, &discover("c")), None);
         groups.add(2, &discover("c"));
-        assert_eq!(groups.find(&asked("c", Some(0))), Some(2));
-        assert_eq!(groups.find(&asked("c", Some(3))), Some(1));
-        assert_eq!(groups.find(&asked("c", Some(1))), Some(2));
-        assert_eq!(groups.find(&asked("c", Some(10))), Some(1));
-        assert_eq!(groups.find(&asked("c", Some(2))), Some(2));
+        assert_eq!(find(&mut groups, &asked("c", Some(0))), Some(2));
+        assert_eq!(find(&mut groups, &asked("c", Some(3))), Some(1));
+        assert_eq!(find(&mut groups, &asked("c", Some(1))), Some(2));
+        assert_eq!(find(&mut groups, &asked("c", Some(10))), Some(1));
+        assert_eq!(find(&mut groups, &asked("c", Some(2))), Some(2));
         // What has no number is of the newest.
-        assert_eq!(groups.find(&asked("c", None)), Some(2));
+        assert_eq!(find(&mut groups, &asked("c", None)), Some(2));
 
         groups.remove(2);
-        assert_eq!(groups.find(&asked("c", Some(3))), None);
-        assert_eq!(groups.find(&asked("c", Some(11))), Some(1));
+        assert_eq!(find(&mut groups, &asked("c", Some(3))), None);
+        assert_eq!(find(&mut groups, &asked("c", Some(11))), Some(1));
     }
 
     #[test]
@@ -219,14 +230,14 @@ mod tests {
         let mut groups = Groups::new(false);
         groups.add(1, &discover("c"));
         for id in [2, 0, 1, 3, 6, 5, 4] {
-            assert_eq!(groups.find(&asked("c", Some(id))), Some(1), "{id}");
+            assert_eq!(find(&mut groups, &asked("c", Some(id))), Some(1), "{id}");
         }
         groups.add(2, &discover("c"));
         for (id, session) in [(1, 2), (0, 2), (8, 1), (3, 2), (7, 1), (2, 2), (4, 2), (9, 1)] {
-            assert_eq!(groups.find(&asked("c", Some(id))), Some(session), "{id}");
+            assert_eq!(find(&mut groups, &asked("c", Some(id))), Some(session), "{id}");
         }
         // Two that count the same are taken for two.
-        assert_eq!(groups.find(&asked("c", Some(3))), None);
+        assert_eq!(find(&mut groups, &asked("c", Some(3))), None);
     }
 
     #[test]
@@ -234,22 +245,22 @@ mod tests {
         let mut groups = Groups::new(false);
         groups.add(1, &discover("c"));
         groups.add(2, &discover("c"));
-        assert_eq!(groups.find(&in_meta("c", 5, "b")), Some(2));
-        assert_eq!(groups.find(&in_meta("c", 9, "a")), Some(1));
-        assert_eq!(groups.find(&in_meta("c", 6, "a")), Some(1));
-        assert_eq!(groups.find(&in_meta("c", 7, "b")), Some(2));
-        assert_eq!(groups.find(&in_meta("c", 8, "x")), None);
+        assert_eq!(find(&mut groups, &in_meta("c", 5, "b")), Some(2));
+        assert_eq!(find(&mut groups, &in_meta("c", 9, "a")), Some(1));
+        assert_eq!(find(&mut groups, &in_meta("c", 6, "a")), Some(1));
+        assert_eq!(find(&mut groups, &in_meta("c", 7, "b")), Some(2));
+        assert_eq!(find(&mut groups, &in_meta("c", 8, "x")), None);
     }
 
     #[test]
     fn a_named_session_is_for_whoever_names_it() {
         let mut groups = Groups::new(false);
         groups.add(1, &named("a"));
-        assert_eq!(groups.find(&named("a")), Some(1));
-        assert_eq!(groups.find(&named("b")), None);
-        assert_eq!(groups.find(&asked("c", Some(2))), None);
+        assert_eq!(find(&mut groups, &named("a")), Some(1));
+        assert_eq!(find(&mut groups, &named("b")), None);
+        assert_eq!(find(&mut groups, &asked("c", Some(2))), None);
         let discovers = Asked { is_discover: true, ..named("a") };
-        assert_eq!(groups.find(&discovers), Some(1));
+        assert_eq!(find(&mut groups, &discovers), Some(1));
     }
 
     #[test]
@@ -257,12 +268,22 @@ mod tests {
         let mut groups = Groups::new(true);
         assert_eq!(groups.kind(&discover("c")), Kind::Common);
         groups.add(1, &discover("c"));
-        assert_eq!(groups.find(&asked("other", Some(2))), Some(1));
-        assert_eq!(groups.find(&discover("third")), Some(1));
-        assert_eq!(groups.find(&named("a")), None);
-        assert_eq!(groups.find(&in_meta("c", 5, "b")), None);
+        assert_eq!(find(&mut groups, &asked("other", Some(2))), Some(1));
+        assert_eq!(find(&mut groups, &discover("third")), Some(1));
+        assert_eq!(find(&mut groups, &named("a")), None);
+        assert_eq!(find(&mut groups, &in_meta("c", 5, "b")), None);
         groups.add(2, &in_meta("c", 5, "b"));
-        assert_eq!(groups.find(&in_meta("d", 6, "b")), Some(2));
-        assert_eq!(groups.find(&named("b")), None);
+        assert_eq!(find(&mut groups, &in_meta("d", 6, "b")), Some(2));
+        assert_eq!(find(&mut groups, &named("b")), None);
+    }
+
+    #[test]
+    fn a_refused_request_may_come_again_under_its_id() {
+        let mut groups = Groups::new(false);
+        groups.add(1, &asked("c", Some(1)));
+        assert_eq!(groups.find(&asked("c", Some(2))), Some(1));
+        assert_eq!(find(&mut groups, &asked("c", Some(2))), Some(1));
+        // Once it was made, the same id is another run's.
+        assert_eq!(groups.find(&asked("c", Some(2))), None);
     }
 }

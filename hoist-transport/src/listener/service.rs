@@ -271,6 +271,7 @@ impl Service {
         if let Some(why) = session.mismatch(headers, message, version) {
             return Err(refusal(StatusCode::BAD_REQUEST, id, HEADER_MISMATCH, &why));
         }
+        self.sessions.join(&session, &asked);
         let room = session.room().await.ok_or_else(gone)?;
         if message.kind() != Kind::Request {
             session.say(message.line().clone(), room, &[]);

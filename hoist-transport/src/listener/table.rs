@@ -142,6 +142,11 @@ impl Sessions {
         Ok(session)
     }
 
+    /// Notes that a modern request is made in a session.
+    pub(super) fn join(&self, session: &Session, asked: &Asked) {
+        self.table().groups.join(session.number, asked);
+    }
+
     /// Notes that a stream of notifications is opened in a session, or that the server refused to.
     pub(super) fn listens(&self, session: &Session, it_does: bool) {
         if let Some(entry) = self.table().sessions.get_mut(&session.number) {
