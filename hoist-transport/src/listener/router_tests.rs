@@ -248,7 +248,7 @@ fn whoever_reads_nothing_while_too_much_waits_is_cut_off() {
     }
     assert!(bench.router.is_full());
     // One that takes something now and then is not cut off.
-    bench.wait(Duration::from_secs(59));
+    bench.wait(STALLED_AFTER * 59 / 60);
     assert_eq!(bench.router.cut_stalled(bench.now), []);
     assert!(bench.next(stuck).is_ready());
     bench.server(&chunk);
