@@ -1,3 +1,4 @@
+use std::fmt::Write as _;
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use crate::log::LogReader;
 fn recording(entries: &[(&str, u64, &str)]) -> Recording {
     let mut log = r#"{"hoist_mcp_log":2,"session":"s","started_unix_ms":0}"#.to_owned() + "\n";
     for (from, t_ms, message) in entries {
-        log += &format!("{{\"t_ms\":{t_ms},\"from\":\"{from}\",\"message\":{message}}}\n");
+        let _ = writeln!(log, r#"{{"t_ms":{t_ms},"from":"{from}","message":{message}}}"#);
     }
     let mut recording = Recording::default();
     recording.add(LogReader::new(log.as_bytes(), "log").unwrap()).unwrap();
