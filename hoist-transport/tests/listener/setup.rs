@@ -158,7 +158,7 @@ impl Running {
         let Self { stop, report, closed } = self;
         let _ = stop.send(());
         let report = timeout(Duration::from_secs(20), report).await.expect("the proxy ends");
-        timeout(Duration::from_secs(20), closed).await.expect("every connection closes");
+        timeout(Duration::from_secs(5), closed).await.expect("every connection closes");
         report.unwrap().unwrap()
     }
 }
