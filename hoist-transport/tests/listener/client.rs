@@ -144,6 +144,8 @@ pub(crate) struct Client<S = TcpStream> {
     buffer: Vec<u8>,
     /// What came of a stream of events and makes no whole one yet.
     events: Vec<u8>,
+    /// How much of a body of known length is left.
+    left: Option<usize>,
 }
 
 impl Client {
@@ -154,7 +156,7 @@ impl Client {
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
     pub(crate) fn over(stream: S) -> Self {
-        Self { stream, buffer: Vec::new(), events: Vec::new() }
+        Self { stream, buffer: Vec::new(), events: Vec::new(), left: None }
     }
 
     pub(crate) async fn send(&mut self, text: &str) {
@@ -209,7 +211,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
         let mut head = Head { status: status.parse().unwrap(), headers: Vec::new() };
         loop {
             let line = self.line().await;
-            let Some((name, value)) = line.split_once(':') else { return head };
+            let Some((name, value)) = line.split_once(':') else {
+                self.left = head.header("content-length").map(|length| length.parse().unwrap());
+                return head;
+            };
             head.headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
         }
     }
@@ -264,7 +269,15 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
         }
     }
 
+    /// The next piece of a body; `None` at its end.
     async fn chunk(&mut self) -> Option<Vec<u8>> {
+        if let Some(left) = self.left.take() {
+            while self.buffer.len() < left {
+                assert!(self.fill().await, "the body is cut off");
+            }
+            self.left = Some(0);
+            return (left > 0).then(|| self.buffer.drain(..left).collect());
+        }
         let length = usize::from_str_radix(&self.line().await, 16).unwrap();
         while self.buffer.len() < length + 2 {
             assert!(self.fill().await, "the chunk is cut off");

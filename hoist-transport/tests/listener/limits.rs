@@ -1,7 +1,7 @@
 //! What there may be at most.
 
 use crate::client::{Request, delete, get, post};
-use crate::setup::{Setup, any_port, initialize, modern, request, settle};
+use crate::setup::{Setup, any_port, initialize, modern, request, result, settle};
 
 #[tokio::test]
 async fn past_so_many_sessions_hosts_are_asked_to_wait() {
@@ -38,11 +38,14 @@ async fn a_modern_run_that_is_quiet_makes_room() {
     server.expect_nothing().await;
     drop(run);
     assert!(server.receive().await.contains("cancelled"));
-    assert_eq!(setup.ask(&post(&initialize("2025-11-25"))).await.status, 503);
-    server.expect_end().await;
-    drop(server);
     settle().await;
-    drop(setup.begin("2025-11-25").await);
+    // Then whoever comes waits until the run's server has ended, and no longer.
+    let mut next = setup.client().await;
+    next.say(&post(&initialize("2025-11-25"))).await;
+    server.expect_end().await;
+    assert!(!setup.has_begun_another());
+    drop(server);
+    setup.server().await.peer.expect(&initialize("2025-11-25")).await;
     setup.end().await;
 }
 
@@ -67,18 +70,19 @@ async fn heads_have_an_end() {
 #[tokio::test]
 async fn a_session_has_so_many_streams() {
     let mut setup = Setup::new().await;
-    let session = setup.begin("2025-11-25").await;
-    let mut open = Vec::new();
-    for _ in 0..1_024 {
-        let mut client = setup.client().await;
-        client.open(&get(&session.id)).await;
-        open.push(client);
+    let mut session = setup.begin("2025-11-25").await;
+    // Those count that their hosts have left, too: they may come back.
+    for n in 0..4_096 {
+        let asked = request(&n.to_string(), "x");
+        setup.client().await.say(&post(&asked).session(&session.id)).await;
+        session.server.expect(&asked).await;
     }
-    for ask in [get(&session.id), post(&request("1", "x")).session(&session.id)] {
+    settle().await;
+    for ask in [get(&session.id), post(&request("-1", "x")).session(&session.id)] {
         let refused = setup.ask(&ask).await;
         assert_eq!((refused.status, refused.head.header("retry-after")), (503, Some("1")));
     }
-    open.pop();
+    session.server.send(&result("0", "done")).await;
     settle().await;
     setup.client().await.open(&get(&session.id)).await;
     drop(session);

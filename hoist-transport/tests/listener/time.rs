@@ -15,8 +15,11 @@ async fn a_silent_stream_shows_that_it_is_alive() {
     let mut standing = setup.client().await;
     standing.open(&get(&session.id)).await;
     let mut asked = setup.client().await;
-    asked.open(&post(&request("1", "x")).session(&session.id)).await;
+    asked.say(&post(&request("1", "x")).session(&session.id)).await;
     session.server.expect(&request("1", "x")).await;
+    // An answer that came at once would leave in one piece.
+    clock.advance(SECOND / 10).await;
+    assert!(asked.head().await.is_events());
     clock.advance(14 * SECOND).await;
     session.server.send(&note("n")).await;
     assert_eq!(standing.event().await.unwrap().data, Some(note("n")));
