@@ -74,9 +74,9 @@ def logged(logs, side):
     return lines
 
 
-def headers(folder):
-    """The first lines of the logs in a folder."""
-    return [json.loads(path.open("rb").readline()) for path in pathlib.Path(folder).glob("*.jsonl")]
+def headers(logs):
+    """The first lines of the logs."""
+    return [json.loads(path.read_bytes().split(b"\n", 1)[0]) for path in logs]
 
 
 def is_json_rpc(kind, text):
