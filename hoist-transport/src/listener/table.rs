@@ -17,6 +17,9 @@ const RUN_ENDS_AFTER: Duration = Duration::from_secs(60);
 /// How long a host waits at most for the room that another's run makes. Then it is refused.
 const ROOM_PATIENCE: Duration = Duration::from_secs(10);
 
+/// How long a legacy session must have been quiet to make room for another host's.
+const LEFT_AFTER: Duration = Duration::from_secs(600);
+
 /// Why a session cannot be had.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NoSession {
@@ -78,7 +81,7 @@ impl Sessions {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What `open` gives, once there is room: a run that nobody may come back to makes it, where
+    /// What `open` gives, once there is room: a session that nobody may come back to makes it, where
     /// there is none.
     pub(super) async fn with_room<T>(
         &self,
@@ -87,7 +90,7 @@ impl Sessions {
         let end = Instant::now() + ROOM_PATIENCE;
         let mut opened = open();
         if opened.as_ref().err() == Some(&NoSession::TooMany)
-            && self.table().end_quietest_run(Instant::now())
+            && self.table().end_quietest(Instant::now())
         {
             // Nothing more ends for this host's sake, whoever gets the room.
             while opened.as_ref().err() == Some(&NoSession::TooMany)
@@ -232,23 +235,24 @@ impl Table {
         self.groups.remove(number);
     }
 
-    /// Ends the modern run that has been quiet for longest, if one is quiet.
-    fn end_quietest_run(&mut self, now: Instant) -> bool {
+    /// Ends the session that has been quiet for longest, of those whose hosts may have left without
+    /// a word: modern runs, and legacy sessions that nobody used for a while. A host that comes back
+    /// to one of these is told that it is gone, and begins another. Whether one was ended.
+    fn end_quietest(&mut self, now: Instant) -> bool {
+        let quiet_enough = |entry: &Entry| {
+            if entry.is_run { Duration::from_nanos(1) } else { LEFT_AFTER }
+        };
         let quietest = self
             .sessions
             .values()
-            .filter(|entry| entry.is_run)
-            .map(|entry| (entry.session.idle_for(now), entry.session.number))
-            .filter(|(idle, _)| !idle.is_zero())
-            .max();
-        if let Some((_, number)) = quietest
-            && let Some(session) =
-                self.sessions.get(&number).map(|entry| Arc::clone(&entry.session))
-        {
-            self.remove(number);
-            session.end();
-            return true;
-        }
-        false
+            .filter(|entry| entry.is_run || entry.id.is_some())
+            .map(|entry| (entry.session.idle_for(now), entry))
+            .filter(|(idle, entry)| *idle >= quiet_enough(entry))
+            .max_by_key(|(idle, entry)| (entry.is_run, *idle))
+            .map(|(_, entry)| Arc::clone(&entry.session));
+        let Some(session) = quietest else { return false };
+        self.remove(session.number);
+        session.end();
+        true
     }
 }

@@ -96,6 +96,28 @@ async fn a_session_that_nobody_uses_ends() {
 }
 
 #[tokio::test]
+async fn a_session_whose_host_may_have_left_makes_room() {
+    let clock = Clock::stop();
+    let mut setup = Setup::with(any_port().max_sessions(2)).await;
+    let mut quiet = setup.begin("2025-11-25").await;
+    let mut used = setup.begin("2025-11-25").await;
+    let mut standing = setup.client().await;
+    standing.open(&get(&used.id)).await;
+    clock.advance(595 * SECOND).await;
+    assert_eq!(setup.ask(&post(&initialize("2025-11-25"))).await.status, 503);
+    clock.advance(10 * SECOND).await;
+    let mut next = setup.client().await;
+    next.say(&post(&initialize("2025-11-25"))).await;
+    quiet.server.expect_end().await;
+    used.server.expect_nothing().await;
+    assert_eq!(setup.ask(&post(&note("n")).session(&quiet.id)).await.status, 404);
+    drop(quiet);
+    setup.server().await.peer.expect(&initialize("2025-11-25")).await;
+    drop((used, standing, next));
+    setup.end().await;
+}
+
+#[tokio::test]
 async fn a_modern_run_ends_a_minute_after_its_subscription() {
     let clock = Clock::stop();
     let mut setup = Setup::new().await;
