@@ -8,9 +8,8 @@ use std::time::Duration;
 use hoist_proxy_core::{Error, Proxy, SessionEvent, Upstream};
 use hoist_transport::{InvalidListener, Listener, Listening, Stderr, Termination};
 
-use crate::cli::{EXIT_USAGE, ListenOptions};
+use crate::cli::ListenOptions;
 use crate::diagnostics::with_causes;
-use crate::mcp::EXIT_FAILED;
 
 /// How long the sessions may take to end once the proxy is asked to.
 const END_PATIENCE: Duration = Duration::from_secs(10);
@@ -29,16 +28,6 @@ pub(crate) enum ListenerError {
         "--listen needs --listen-token-file, since {0} is no loopback address: whoever reaches it could use the server"
     )]
     NeedsToken(std::net::SocketAddr),
-}
-
-impl ListenerError {
-    /// The exit code that says whose fault it is.
-    pub(crate) fn exit_code(&self) -> u8 {
-        match self {
-            Self::File { .. } => EXIT_FAILED,
-            Self::Invalid { .. } | Self::NeedsToken(_) => EXIT_USAGE,
-        }
-    }
 }
 
 /// The listener to put the proxy behind.

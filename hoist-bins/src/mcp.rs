@@ -10,7 +10,7 @@ use hoist_proxy_core::{Downstream, Error, Layer, Proxy, SessionId};
 use hoist_trace::{RecordLayer, RecordOptions};
 use hoist_transport::{Stderr, Stdio, Termination};
 
-use crate::cli::McpOptions;
+use crate::cli::{EXIT_USAGE, McpOptions};
 use crate::diagnostics::{report_to, with_causes};
 use crate::listen::{self, ListenerError};
 use crate::server::{Server, ServerError, server};
@@ -55,7 +55,7 @@ impl Surroundings {
 
 /// Runs the proxy between this process's standard input and output and the server, until the
 /// server has ended. Returns the exit code: the server's, [`EXIT_FAILED`], or
-/// [`EXIT_USAGE`](crate::cli::EXIT_USAGE) for a server that cannot be reached as the options say.
+/// [`EXIT_USAGE`] for a server or a listener that cannot be as the options say.
 pub fn run(options: McpOptions, surroundings: &Surroundings) -> u8 {
     run_with(options, surroundings, Vec::new())
 }
@@ -78,8 +78,9 @@ pub fn run_with(
             };
             stderr.say(&with_causes(shown));
             let server = error.downcast_ref().map(ServerError::exit_code);
-            let listen = error.downcast_ref().map(ListenerError::exit_code);
-            server.or(listen).unwrap_or(EXIT_FAILED)
+            // The listener that the options describe cannot be.
+            let listener = error.is::<ListenerError>().then_some(EXIT_USAGE);
+            server.or(listener).unwrap_or(EXIT_FAILED)
         }
     }
 }
