@@ -19,7 +19,7 @@ use super::incoming::{Accepts, Incoming, answerable, body, is_json, read, text};
 use super::modern::{self, FIRST_MODERN, HEADER_MISMATCH};
 use super::respond::{Body, KEEP_ALIVE, Refused, empty, events, json, refusal, whole_events};
 use super::router::{Awaited, Carries, Wanted};
-use super::session::{Attached, ENDED, Session};
+use super::session::{Attached, ENDED, NEVER_BEGAN, Session};
 use super::table::{NoSession, Sessions};
 use crate::http_server::{PROTOCOL_VERSION, ParamHeaders, SESSION_ID};
 
@@ -152,7 +152,7 @@ impl Service {
         let wanted = Wanted { carries: carries(accepts), is_primed: false };
         let attached = ask(&session, message.line(), vec![Awaited::of(message)], wanted)
             .await
-            .ok_or_else(gone)?;
+            .ok_or_else(|| no_server(&session, message))?;
         let first = first(&attached, accepts).await;
         if let Some(Event { role: Role::Answer { error: Some(_) }, message, .. }) = first {
             // No session came of it.
@@ -272,7 +272,7 @@ impl Service {
             return Err(refusal(StatusCode::BAD_REQUEST, id, HEADER_MISMATCH, &why));
         }
         self.sessions.join(&session, &asked);
-        let room = session.room().await.ok_or_else(gone)?;
+        let room = session.room().await.ok_or_else(|| no_server(&session, message))?;
         if message.kind() != Kind::Request {
             session.say(message.line().clone(), room, &[]);
             return Ok(empty(StatusCode::ACCEPTED));
@@ -284,7 +284,9 @@ impl Service {
             self.sessions.listens(&session, true);
         }
         let wanted = Wanted { carries: carries(accepts), is_primed: false };
-        let attached = session.ask_modern(message, room, wanted).ok_or_else(gone)?;
+        let attached = session
+            .ask_modern(message, room, wanted)
+            .ok_or_else(|| no_server(&session, message))?;
         let first = first(&attached, accepts).await;
         let Some(Event { role: Role::Answer { error }, message: answer, .. }) = &first else {
             return match first {
@@ -465,6 +467,15 @@ fn not_allowed(allowed: &'static str) -> Refused {
 
 fn gone() -> Refused {
     refusal(StatusCode::NOT_FOUND, None, INVALID_REQUEST, ENDED)
+}
+
+/// The session of this request is over before it could be made.
+fn no_server(session: &Session, message: &Message) -> Refused {
+    if session.has_begun() {
+        return gone();
+    }
+    let (id, code) = (answerable(message), hoist_proxy_core::INTERNAL_ERROR);
+    refusal(StatusCode::BAD_GATEWAY, id, code, NEVER_BEGAN)
 }
 
 fn busy() -> Refused {

@@ -24,7 +24,7 @@ const INBOUND_LINES: usize = 64;
 /// Why a request of an ended session is not answered.
 pub(super) const ENDED: &str = "the session has ended";
 const SERVER_ENDED: &str = "the server ended before it answered";
-const NEVER_BEGAN: &str =
+pub(super) const NEVER_BEGAN: &str =
     "the server could not be started or reached; the proxy's own messages say why";
 
 /// A session.
