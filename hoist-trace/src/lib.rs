@@ -8,6 +8,7 @@ pub mod log;
 pub mod mcp;
 #[cfg(feature = "recorder")]
 mod recorder;
+pub mod redact;
 #[cfg(feature = "recorder")]
 pub mod replay;
 pub mod retention;

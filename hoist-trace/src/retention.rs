@@ -158,7 +158,7 @@ fn try_lock(file: &File) -> bool {
 
 /// Whether a session's name is one Hoist gives: `20260923T212000.123Z-4242`, then up to two
 /// numbers (of the session in its process, and of a name that was taken).
-fn is_own_name(session: &str) -> bool {
+pub(crate) fn is_own_name(session: &str) -> bool {
     const TIME: &[u8] = b"00000000T000000.000Z-";
     let bytes = session.as_bytes();
     let Some((time, numbers)) = bytes.split_at_checked(TIME.len()) else { return false };

@@ -1,0 +1,323 @@
+//! What stands at each path of a dataset: counts, and the few values that may be constants.
+
+use std::collections::HashMap;
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
+
+use super::clear::{Clear, Rule, Source};
+
+/// How many paths are counted; what stands at others never stays in clear.
+const MAX_PATHS: usize = 200_000;
+
+/// More different values than this at a path, and none of them is a constant.
+const MAX_VALUES: usize = 16;
+
+/// A path in the table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Place(u32);
+
+impl Place {
+    /// The one place that is not in the table: nothing is known of it.
+    const NONE: Self = Self(u32::MAX);
+    const ROOT: Self = Self(0);
+}
+
+#[derive(Debug)]
+pub(super) struct Paths {
+    nodes: Vec<Node>,
+    children: HashMap<(Place, u64), Place>,
+    hash: RandomState,
+}
+
+#[derive(Debug, Default)]
+struct Node {
+    parent: Option<Place>,
+    name: Box<str>,
+    is_key: bool,
+    sessions: Sessions,
+    /// How often it stood there, and how often with an object.
+    times: u32,
+    objects: u32,
+    values: Vec<Value>,
+    has_many: bool,
+}
+
+/// In how many sessions something was.
+#[derive(Debug, Default, Clone, Copy)]
+struct Sessions {
+    count: u32,
+    last: u32,
+}
+
+impl Sessions {
+    fn meet(&mut self, session: u32) {
+        if self.last != session {
+            self.last = session;
+            self.count += 1;
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Value {
+    hash: u64,
+    sessions: Sessions,
+    /// The value, if it may be a constant.
+    text: Option<Box<str>>,
+}
+
+impl Paths {
+    pub(super) fn new() -> Self {
+        let root = Node::default();
+        Self { nodes: vec![root], children: HashMap::new(), hash: RandomState::new() }
+    }
+
+    /// A path of its own, for what one tool or method takes or gives.
+    pub(super) fn root(&mut self, name: &str, session: u32) -> Place {
+        self.below(Place::ROOT, name, false, session)
+    }
+
+    /// A member of the objects at a path.
+    pub(super) fn member(&mut self, of: Place, key: &str, session: u32) -> Place {
+        self.below(of, key, true, session)
+    }
+
+    /// The elements of the lists at a path.
+    pub(super) fn elements(&mut self, of: Place, session: u32) -> Place {
+        self.below(of, "*", false, session)
+    }
+
+    fn below(&mut self, parent: Place, name: &str, is_key: bool, session: u32) -> Place {
+        // Nobody's schema has names as long as that.
+        if parent == Place::NONE || name.len() > 128 {
+            return Place::NONE;
+        }
+        let hash = self.hash.hash_one((is_key, name));
+        let place = match self.children.get(&(parent, hash)) {
+            Some(place) => *place,
+            None if self.nodes.len() >= MAX_PATHS => return Place::NONE,
+            None => {
+                let place = Place(u32::try_from(self.nodes.len()).unwrap_or(u32::MAX));
+                let name = name.into();
+                self.nodes.push(Node { parent: Some(parent), name, is_key, ..Node::default() });
+                self.children.insert((parent, hash), place);
+                place
+            }
+        };
+        if let Some(node) = self.node(place) {
+            node.sessions.meet(session);
+            node.times = node.times.saturating_add(1);
+        }
+        place
+    }
+
+    fn node(&mut self, place: Place) -> Option<&mut Node> {
+        self.nodes.get_mut(place.0 as usize)
+    }
+
+    pub(super) fn object(&mut self, at: Place) {
+        if let Some(node) = self.node(at) {
+            node.objects = node.objects.saturating_add(1);
+        }
+    }
+
+    /// A value that is met; `may_be_constant` as far as can be seen from the value.
+    pub(super) fn value(&mut self, at: Place, text: &str, may_be_constant: bool, session: u32) {
+        let hash = self.hash.hash_one(text);
+        let Some(node) = self.node(at) else { return };
+        if node.has_many {
+            return;
+        }
+        if let Some(value) = node.values.iter_mut().find(|value| value.hash == hash) {
+            return value.sessions.meet(session);
+        }
+        if node.values.len() >= MAX_VALUES {
+            node.has_many = true;
+            node.values = Vec::new();
+            return;
+        }
+        let mut sessions = Sessions::default();
+        sessions.meet(session);
+        let text = may_be_constant.then(|| text.into());
+        node.values.push(Value { hash, sessions, text });
+    }
+
+    /// Adds the keys and the constants that so many sessions share.
+    pub(super) fn finish(
+        &self,
+        least_sessions: u32,
+        is_a_value: impl Fn(&str) -> bool,
+        clear: &mut Clear,
+    ) {
+        let mut shared: Vec<(Place, Vec<String>)> = Vec::new();
+        let mut by_object: HashMap<Place, (u32, u32)> = HashMap::new();
+        for node in &self.nodes {
+            if let (true, Some(parent)) = (node.is_key, node.parent) {
+                let counts = by_object.entry(parent).or_default();
+                counts.0 += 1;
+                counts.1 += u32::from(node.name.contains(|c: char| c.is_ascii_digit()));
+            }
+        }
+        for node in &self.nodes {
+            let Some(parent) = node.parent else { continue };
+            if !node.is_key || node.sessions.count < least_sessions || !is_key_like(&node.name) {
+                continue;
+            }
+            let objects = self.nodes[parent.0 as usize].objects;
+            let (keys, with_digits) = by_object.get(&parent).copied().unwrap_or_default();
+            // Keys of a map come and go, and turn up as values elsewhere.
+            let is_of_a_map = u64::from(node.times) * 5 < u64::from(objects)
+                || u64::from(with_digits) * 5 >= u64::from(keys) * 3;
+            if is_of_a_map || is_a_value(&node.name) {
+                continue;
+            }
+            match shared.iter_mut().find(|(at, _)| *at == parent) {
+                Some((_, keys)) => keys.push(node.name.to_string()),
+                None => shared.push((parent, vec![node.name.to_string()])),
+            }
+        }
+        for (at, values) in shared {
+            let distinct = values.len() as u64;
+            clear.add(Source { rule: Rule::SharedKey, path: self.path(at), values, distinct });
+        }
+        for (at, node) in self.nodes.iter().enumerate() {
+            let place = Place(u32::try_from(at).unwrap_or(u32::MAX));
+            if node.has_many || node.values.is_empty() || self.names_somebody(place) {
+                continue;
+            }
+            let kept = node.values.iter().filter(|value| value.sessions.count >= least_sessions);
+            let values: Vec<String> =
+                kept.filter_map(|value| value.text.as_deref().map(str::to_owned)).collect();
+            if !values.is_empty() {
+                let distinct = node.values.len() as u64;
+                let path = self.path(place);
+                clear.add(Source { rule: Rule::Constant, path, values, distinct });
+            }
+        }
+    }
+
+    fn path(&self, at: Place) -> Vec<String> {
+        let mut names = Vec::new();
+        let mut next = Some(at);
+        while let Some(node) = next.and_then(|place| self.nodes.get(place.0 as usize)) {
+            if node.parent.is_some() {
+                names.push(node.name.to_string());
+            }
+            next = node.parent;
+        }
+        names.reverse();
+        names
+    }
+
+    /// Whether the name next above a value says that it names somebody or something of somebody's,
+    /// or is prose: no value there is a constant, however few there are.
+    fn names_somebody(&self, at: Place) -> bool {
+        let mut next = Some(at);
+        while let Some(node) = next.and_then(|place| self.nodes.get(place.0 as usize)) {
+            if node.is_key {
+                let name = node.name.to_ascii_lowercase();
+                return PERSONAL.iter().any(|word| name.contains(word));
+            }
+            next = node.parent;
+        }
+        true
+    }
+}
+
+const PERSONAL: [&str; 66] = [
+    "name", "user", "owner", "author", "assignee", "creator", "sender", "recipient", "contact",
+    "person", "people", "customer", "client", "patient", "employee", "member", "account", "login",
+    "mail", "phone", "city", "town", "street", "address", "zip", "postal", "county", "birth", "age",
+    "gender", "religion", "nation", "race", "diagnos", "health", "salary", "income", "pass", "token",
+    "secret", "key", "credential", "auth", "host", "path", "url", "uri", "file", "folder", "dir",
+    "repo", "branch", "project", "company", "organi", "team", "group", "title", "text", "desc",
+    "message", "content", "query", "comment", "note", "summary",
+];
+
+/// Whether it is spelt as the name of a member in a schema is: letters, no digits.
+fn is_key_like(key: &str) -> bool {
+    (2..=40).contains(&key.len())
+        && key.bytes().all(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'-' | b'$'))
+}
+
+/// Whether a value is spelt as the words are that an API enumerates: up to four words in lower
+/// case, without digits. Names are spelt otherwise, for the most part.
+pub(super) fn is_constant_like(text: &str) -> bool {
+    (2..=32).contains(&text.len())
+        && text.bytes().all(|byte| byte.is_ascii_lowercase() || matches!(byte, b'_' | b'-' | b' '))
+        && text.split(['_', '-', ' ']).all(|word| !word.is_empty())
+        && text.split(['_', '-', ' ']).count() <= 4
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn constants_are_few_short_and_shared() {
+        let mut paths = Paths::new();
+        for session in 1..=10 {
+            let root = paths.root("lookup", session);
+            paths.object(root);
+            for (key, value) in [
+                ("flavour", "vanilla".to_owned()),
+                ("serial", format!("abcdef{}", "g".repeat(session as usize * 2))),
+                ("user_name", "sofia".to_owned()),
+                ("rare", if session < 3 { "seldom" } else { "often" }.to_owned()),
+            ] {
+                let at = paths.member(root, key, session);
+                paths.value(at, &value, is_constant_like(&value), session);
+            }
+        }
+        let mut clear = Clear::new();
+        paths.finish(5, |_| false, &mut clear);
+        for (word, rule) in [
+            ("vanilla", Some(Rule::Constant)),
+            ("often", Some(Rule::PublicWord)),
+            ("seldom", None),
+            ("sofia", None),
+            ("flavour", Some(Rule::SharedKey)),
+            ("serial", Some(Rule::SharedKey)),
+        ] {
+            assert_eq!(clear.rule(word), rule, "{word}");
+        }
+        assert!(clear.rule("abcdefgg").is_none());
+        let constants: Vec<_> =
+            clear.sources().iter().filter(|source| source.rule == Rule::Constant).collect();
+        assert_eq!(constants[0].path, ["lookup", "flavour"]);
+        assert_eq!(constants[0].values, ["vanilla"]);
+    }
+
+    #[test]
+    fn keys_of_maps_are_not_shared() {
+        let mut paths = Paths::new();
+        for session in 1..=10 {
+            let root = paths.root("lookup", session);
+            for key in ["always", "sofia"] {
+                paths.object(root);
+                paths.member(root, key, session);
+            }
+            let map = paths.root("map", session);
+            paths.object(map);
+            for key in ["a1", "b2", "c3", "alpha"] {
+                paths.member(map, key, session);
+            }
+        }
+        let mut clear = Clear::new();
+        paths.finish(5, |key| key == "sofia", &mut clear);
+        assert_eq!(clear.rule("sofia"), None);
+        assert_eq!(clear.rule("alpha"), None);
+        paths.finish(5, |_| false, &mut clear);
+        assert_eq!(clear.rule("sofia"), Some(Rule::SharedKey));
+    }
+
+    #[test]
+    fn what_is_spelt_like_a_name_is_no_constant() {
+        for constant in ["one_way", "no longer needed", "round-trip", "ok"] {
+            assert!(is_constant_like(constant), "{constant}");
+        }
+        for other in ["Lisbon", "user7", "a", "", "a b c d e", "x@y", "a__b", " a", &"x".repeat(33)] {
+            assert!(!is_constant_like(other), "{other}");
+        }
+    }
+}

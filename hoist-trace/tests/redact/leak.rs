@@ -1,0 +1,173 @@
+//! Whether a copy gives away what its original holds. Knows nothing of how tokens are made.
+//!
+//! A *value* is a text, key or number of the input, or a word of one, that has four characters and 20
+//! bits or more. Bits are counted as the length times the bits of the classes of characters that
+//! are in it, over letters, digits and what else says something; spaces and punctuation say nothing.
+//! A value all of whose words stay in clear by the list is none.
+//!
+//! A token is random within its form, so among millions of them a short one is some value of the
+//! input by chance, which gives nothing away. Chance falls differently under another key; a leak
+//! does not. So a leak is a value that stands in the same line of the copies under every one of
+//! several keys: in any letter case, plain, escaped for JSON as often as you like, or for a URL.
+
+use std::collections::BTreeSet;
+
+/// How many bits a value has that must not get out, and how many characters.
+const LEAST_BITS: f64 = 20.0;
+const LEAST_CHARS: usize = 4;
+
+pub(crate) fn bits(value: &str) -> f64 {
+    let (mut lower, mut upper, mut digits, mut others) = (false, false, false, false);
+    let mut len = 0.0;
+    for c in value.chars() {
+        match c {
+            'a'..='z' => lower = true,
+            'A'..='Z' => upper = true,
+            '0'..='9' => digits = true,
+            _ if !c.is_ascii() && c.is_alphanumeric() => others = true,
+            _ => continue,
+        }
+        len += 1.0;
+    }
+    let size = [(lower, 26.0), (upper, 26.0), (digits, 10.0), (others, 100.0)];
+    let size: f64 = size.iter().filter(|(there, _)| *there).map(|(_, size)| size).sum();
+    if size == 0.0 { 0.0 } else { len * size.log2() }
+}
+
+/// The values in a text that must not get out.
+pub(crate) fn values(text: &str, is_clear: &dyn Fn(&str) -> bool) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    // Without escapes: what those begin with is part of no value.
+    let plain = repeat(unescape, text).pop().unwrap_or_else(|| text.to_owned());
+    let decoded = repeat(percent_decode, &plain);
+    for form in std::iter::once(&plain).chain(&decoded) {
+        // Texts that are JSON strings, whole; and words.
+        let is_text = |part: &&str| part.len() <= 200 && !part.starts_with([':', ',', '[', '{']);
+        let strings = form.split('"').filter(is_text);
+        let words = form.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+        for value in strings.chain(words) {
+            let value = value.trim();
+            if value.chars().count() >= LEAST_CHARS
+                && bits(value) >= LEAST_BITS
+                && !words_of(value).all(|word| is_clear(&word) || is_one_digit(&word))
+            {
+                found.insert(value.to_lowercase());
+            }
+        }
+    }
+    found
+}
+
+/// The values of the input that stand in the same line of all copies.
+pub(crate) fn leaks(values: &BTreeSet<String>, copies: &[String]) -> BTreeSet<String> {
+    assert!(copies.len() > 1, "with one copy, chance cannot be told from a leak");
+    let lines: Vec<Vec<String>> = copies
+        .iter()
+        .map(|copy| copy.split('\n').map(|line| forms(line).join("\n").to_lowercase()).collect())
+        .collect();
+    let found = values.iter().filter(|value| {
+        (0..lines[0].len()).any(|at| {
+            lines.iter().all(|copy| copy.get(at).is_some_and(|line| line.contains(*value)))
+        })
+    });
+    found.cloned().collect()
+}
+
+fn words_of(value: &str) -> impl Iterator<Item = String> {
+    let words = value.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+    words
+        .flat_map(|word| {
+            let whole = word.contains(char::is_numeric);
+            let parts: Vec<&str> = if whole { vec![word] } else { word.split('_').collect() };
+            parts.into_iter().map(str::to_ascii_lowercase).collect::<Vec<_>>()
+        })
+        .filter(|word| !word.is_empty())
+}
+
+/// `2000`, `1e400`: a digit among zeros, and up to three of an exponent.
+fn is_one_digit(word: &str) -> bool {
+    let (mantissa, exponent) = word.split_once('e').unwrap_or((word, "0"));
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    digits(mantissa)
+        && digits(exponent)
+        && mantissa.trim_matches('0').len() <= 1
+        && exponent.len() <= 3
+}
+
+/// The text, and what it is with JSON's escapes and a URL's taken off, as often as there are any.
+fn forms(text: &str) -> Vec<String> {
+    let mut all = vec![text.to_owned()];
+    all.extend(repeat(unescape, text));
+    let plain = all[all.len() - 1].clone();
+    all.extend(repeat(percent_decode, &plain));
+    all
+}
+
+/// What a step makes of a text, and of that again, while it makes a difference.
+fn repeat(step: fn(&str) -> String, text: &str) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    while all.len() < 12 {
+        let last = all.last().map_or(text, String::as_str);
+        let next = step(last);
+        if next == last {
+            break;
+        }
+        all.push(next);
+    }
+    all
+}
+
+fn unescape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut units: Vec<u16> = Vec::new();
+    let mut rest = text;
+    loop {
+        let unit = rest
+            .strip_prefix("\\u")
+            .and_then(|rest| rest.get(..4))
+            .and_then(|digits| u16::from_str_radix(digits, 16).ok());
+        if let Some(unit) = unit {
+            units.push(unit);
+            rest = &rest[6..];
+            continue;
+        }
+        out.extend(char::decode_utf16(units.drain(..)).map(|c| c.unwrap_or('\u{fffd}')));
+        let mut chars = rest.chars();
+        match (chars.next(), chars.clone().next()) {
+            (None, _) => return out,
+            (Some('\\'), Some(escape @ ('"' | '\\' | '/'))) => {
+                out.push(escape);
+                rest = &rest[2..];
+            }
+            (Some('\\'), Some('n' | 't' | 'r' | 'b' | 'f')) => {
+                out.push(' ');
+                rest = &rest[2..];
+            }
+            (Some(c), _) => {
+                out.push(c);
+                rest = chars.as_str();
+            }
+        }
+    }
+}
+
+fn percent_decode(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while at < bytes.len() {
+        let digits = bytes.get(at + 1..at + 3).and_then(|digits| str::from_utf8(digits).ok());
+        let byte = digits.filter(|d| d.bytes().all(|b| b.is_ascii_hexdigit()));
+        match byte.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+            Some(byte) if bytes[at] == b'%' => {
+                out.push(byte);
+                at += 3;
+            }
+            _ => {
+                out.push(bytes[at]);
+                at += 1;
+            }
+        }
+    }
+    String::from_utf8(out).unwrap_or_else(|_| text.to_owned())
+}
