@@ -8,6 +8,7 @@ mod listen;
 mod logs;
 pub mod mcp;
 pub mod program;
+mod redact;
 mod replay;
 mod server;
 mod show;

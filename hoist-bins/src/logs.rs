@@ -76,8 +76,11 @@ fn is_log(entry: &DirEntry) -> bool {
         && !COMPANIONS.iter().any(|end| name.ends_with(end.as_bytes()))
 }
 
+/// What reads a log.
+pub(crate) type Reader = LogReader<Box<dyn BufRead>>;
+
 /// Opens a log and reads its header; `-` is standard input.
-pub(crate) fn open(path: &Path) -> Result<LogReader<Box<dyn BufRead>>, LogError> {
+pub(crate) fn open(path: &Path) -> Result<Reader, LogError> {
     let input: Box<dyn BufRead> = if path.as_os_str() == STDIN {
         Box::new(io::stdin().lock())
     } else {

@@ -12,13 +12,13 @@ use hoist_trace::credentials::redact_url;
 use hoist_transport::Termination;
 
 use crate::cli::{
-    DemoOptions, EXIT_USAGE, Environment, Invocation, McpOptions, ReplayOptions, ShowOptions,
-    TryOptions, UsageError, ValidateOptions, demo_options, mcp_options, parse, tables,
+    DemoOptions, EXIT_USAGE, Environment, Invocation, McpOptions, RedactOptions, ReplayOptions,
+    ShowOptions, TryOptions, UsageError, ValidateOptions, demo_options, mcp_options, parse, tables,
 };
 use crate::demo::{Oddity, Server, serve_http, serve_stdio};
 use crate::diagnostics::with_causes;
 use crate::mcp::{self, EXIT_FAILED, Surroundings};
-use crate::{replay, show, validate, walkthrough};
+use crate::{redact, replay, show, validate, walkthrough};
 
 /// Runs `hoist-mcp` with these words after its name.
 pub fn hoist_mcp(words: Vec<OsString>) -> ExitCode {
@@ -54,6 +54,11 @@ pub fn hoist(words: Vec<OsString>) -> ExitCode {
             ExitCode::from(replay::run(&ReplayOptions::from(&matches), name))
         } else if std::ptr::eq(command, &raw const tables::VALIDATE) {
             ExitCode::from(validate::run(&ValidateOptions::from(&matches), name))
+        } else if std::ptr::eq(command, &raw const tables::REDACT) {
+            match RedactOptions::try_from(&matches) {
+                Ok(options) => ExitCode::from(redact::run(&options, name)),
+                Err(error) => fail(&error.to_string(), EXIT_USAGE),
+            }
         } else {
             match walkthrough::run(&TryOptions::from(&matches), &mut std::io::stdout()) {
                 Ok(()) => ExitCode::SUCCESS,

@@ -70,6 +70,10 @@ pub(super) enum Problem {
     EmptyServerCommand,
     #[error("name a session log or a directory of logs, as in: {program} ~/.hoist/logs")]
     NoPath { program: String },
+    #[error("name a session log or a directory of logs, as in: {program} {flag} ~/.hoist/logs")]
+    NoPathOf { program: String, flag: &'static str },
+    #[error("{flag} is needed: {flag} {value}")]
+    Missing { flag: &'static str, value: &'static str },
     #[error("an empty path; name a session log or a directory of logs")]
     EmptyPath,
     #[error("{one} and {other} do not go together: {why}")]

@@ -55,6 +55,17 @@ impl Matches {
         )
     }
 
+    /// The values of a repeatable flag of kind [`Path`](super::Kind::Path), in the order given.
+    pub fn path_values(&self, flag: &str) -> Vec<PathBuf> {
+        let given = self.values.iter().filter(|(long, _)| *long == flag);
+        given
+            .filter_map(|(_, value)| match value {
+                Value::Path(path) => Some(path.clone()),
+                _ => None,
+            })
+            .collect()
+    }
+
     /// The value of a flag of kind [`Text`](super::Kind::Text) or [`Choice`](super::Kind::Choice).
     pub fn text(&self, flag: &str) -> Option<String> {
         self.find(

@@ -41,7 +41,7 @@ pub use error::{EXIT_USAGE, UsageError};
 pub use help::help;
 pub use matches::Matches;
 pub use options::{
-    DemoOptions, ListenOptions, McpOptions, ReplayOptions, ShowOptions, TryOptions,
+    DemoOptions, ListenOptions, McpOptions, RedactOptions, ReplayOptions, ShowOptions, TryOptions,
     UpstreamOptions, ValidateOptions, demo_options, mcp_options,
 };
 pub use parse::{Environment, Invocation, parse};

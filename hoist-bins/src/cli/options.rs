@@ -124,6 +124,19 @@ pub struct ValidateOptions {
     pub json: bool,
 }
 
+/// What `hoist redact` was asked to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RedactOptions {
+    /// `--sessions`: the logs, and directories of logs; never empty.
+    pub sessions: Vec<PathBuf>,
+    /// `--out`: the directory for the copies.
+    pub out: PathBuf,
+    /// `--key-file`: the key to make tokens under; a fresh one if nowhere.
+    pub key_file: Option<PathBuf>,
+    /// `--json`: the report for programs.
+    pub json: bool,
+}
+
 /// Reads the command line of `hoist-mcp`, run as `program`: [`parse()`] with [`tables::MCP`].
 ///
 /// # Errors
@@ -287,6 +300,25 @@ impl From<&Matches> for ReplayOptions {
 impl From<&Matches> for ValidateOptions {
     fn from(matches: &Matches) -> Self {
         Self { paths: matches.paths().to_vec(), json: matches.is_given("--json") }
+    }
+}
+
+/// For a [`Matches`] of [`tables::REDACT`].
+impl TryFrom<&Matches> for RedactOptions {
+    type Error = UsageError;
+
+    /// Refuses to be without a place for the copies.
+    fn try_from(matches: &Matches) -> Result<Self, UsageError> {
+        let problem = Problem::Missing { flag: "--out", value: "DIR" };
+        let out = matches
+            .path("--out")
+            .ok_or_else(|| UsageError { program: matches.program().to_owned(), problem })?;
+        Ok(Self {
+            sessions: matches.paths().to_vec(),
+            out,
+            key_file: matches.path("--key-file"),
+            json: matches.is_given("--json"),
+        })
     }
 }
 

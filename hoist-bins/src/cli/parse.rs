@@ -119,11 +119,18 @@ fn descend(
     let program = program.to_owned();
     let mut matches =
         Matches { command, program, values, server_command: Vec::new(), paths: Vec::new() };
-    if command.takes == Takes::Paths {
-        let words = left.into_iter().chain(after.unwrap_or_default());
-        matches.paths = paths(&matches.program, words).map_err(usage)?;
-    } else {
-        matches.server_command = server_command(&matches, after).map_err(usage)?;
+    let words = || left.into_iter().chain(after.clone().unwrap_or_default());
+    match command.takes {
+        Takes::Paths => matches.paths = paths(&matches.program, words()).map_err(usage)?,
+        Takes::PathsOf { flag } => {
+            let mut paths = matches.path_values(flag);
+            paths.extend(words().map(PathBuf::from));
+            if paths.is_empty() {
+                return Err(usage(Problem::NoPathOf { program: matches.program, flag }));
+            }
+            matches.paths = not_empty(paths).map_err(usage)?;
+        }
+        _ => matches.server_command = server_command(&matches, after).map_err(usage)?,
     }
     Ok(Invocation::Run(matches))
 }
@@ -159,7 +166,8 @@ fn take_values(
         }
     }
     let left = arguments.finish();
-    let wrong = left.iter().find(|word| command.takes != Takes::Paths || is_flag(word));
+    let takes_words = matches!(command.takes, Takes::Paths | Takes::PathsOf { .. });
+    let wrong = left.iter().find(|word| !takes_words || is_flag(word));
     match wrong {
         Some(word) => Err(unexpected(command, program, word)),
         None => Ok((typed, left)),
@@ -285,6 +293,10 @@ fn paths(program: &str, words: impl Iterator<Item = OsString>) -> Result<Vec<Pat
     if paths.is_empty() {
         return Err(Problem::NoPath { program: program.to_owned() });
     }
+    not_empty(paths)
+}
+
+fn not_empty(paths: Vec<PathBuf>) -> Result<Vec<PathBuf>, Problem> {
     if paths.iter().any(|path| path.as_os_str().is_empty()) {
         return Err(Problem::EmptyPath);
     }

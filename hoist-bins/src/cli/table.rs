@@ -30,6 +30,11 @@ pub enum Takes {
     Flags,
     /// One path or more, anywhere among the flags; what follows a `--` is a path too.
     Paths,
+    /// Paths as values of this flag, and as words: one of either at least.
+    PathsOf {
+        /// The flag.
+        flag: &'static str,
+    },
     /// A server's command, behind a `--`; nothing, where this flag names the server instead.
     ServerCommand {
         /// The flag.

@@ -339,6 +339,57 @@ pub static VALIDATE: Command = Command {
     ..COMMAND
 };
 
+/// `hoist redact`, copies of sessions to share.
+pub static REDACT: Command = Command {
+    name: "hoist redact",
+    about: "write pseudonymised copies of sessions to share, from which the same can be learned",
+    operands: "--sessions PATH... --out DIR",
+    flags: &[
+        Flag {
+            long: "--sessions",
+            value: "PATH",
+            kind: Kind::Path,
+            repeatable: true,
+            about: "A session log, or a directory of logs. More paths may follow it.",
+            ..FLAG
+        },
+        Flag {
+            long: "--out",
+            value: "DIR",
+            kind: Kind::Path,
+            about: "Write the copies to this directory, which must be new or empty, and have nothing to do with what \
+                    is copied.",
+            ..FLAG
+        },
+        Flag {
+            long: "--key-file",
+            value: "FILE",
+            kind: Kind::Path,
+            about: "Make tokens under the key in this file, 32 bytes or more, so that other copies have the same. It \
+                    is made if it is missing. Without this flag each run has a key of its own, which is not kept.",
+            ..FLAG
+        },
+        Flag {
+            long: "--json",
+            kind: Kind::Switch,
+            about: "Print the report as one line of JSON, and nothing else.",
+            ..FLAG
+        },
+    ],
+    examples: &[
+        Example {
+            about: "Copies to share",
+            arguments: "--sessions ~/.hoist/logs --out ~/shared-logs",
+        },
+        Example {
+            about: "Copies that go with those of last week",
+            arguments: "--sessions ~/.hoist/logs --out week-2 --key-file ~/.hoist/redact.key",
+        },
+    ],
+    takes: Takes::PathsOf { flag: "--sessions" },
+    ..COMMAND
+};
+
 /// `hoist`, every program under one name.
 pub static HOIST: Command = Command {
     name: "hoist",
@@ -351,6 +402,7 @@ pub static HOIST: Command = Command {
         Subcommand { word: "show", command: &SHOW },
         Subcommand { word: "validate", command: &VALIDATE },
         Subcommand { word: "replay", command: &REPLAY },
+        Subcommand { word: "redact", command: &REDACT },
     ],
     examples: &[
         Example { about: "See Hoist work, offline", arguments: "try" },

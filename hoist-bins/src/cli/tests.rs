@@ -4,10 +4,10 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::tables::{DEMO, HOIST, MCP, SHOW, TRY, VALIDATE};
+use super::tables::{DEMO, HOIST, MCP, REDACT, SHOW, TRY, VALIDATE};
 use super::{
-    DemoOptions, Environment, Invocation, McpOptions, ShowOptions, UpstreamOptions, UsageError,
-    ValidateOptions, demo_options, help, mcp_options, parse,
+    DemoOptions, Environment, Invocation, McpOptions, RedactOptions, ShowOptions, UpstreamOptions,
+    UsageError, ValidateOptions, demo_options, help, mcp_options, parse,
 };
 use crate::demo::{Oddity, World};
 
@@ -422,8 +422,8 @@ fn hoist_runs_the_other_programs_by_word() {
         Invocation::Run(matches) => panic!("ran {matches:?}"),
     }
     for (line, program, expected) in [
-        (&[][..], "hoist", "a command is needed: try, mcp, demo, show, validate"),
-        (&["--"], "hoist", "a command is needed: try, mcp, demo, show, validate"),
+        (&[][..], "hoist", "a command is needed: try, mcp, demo, show, validate, redact"),
+        (&["--"], "hoist", "a command is needed: try, mcp, demo, show, validate, redact"),
         (&["dmeo"], "hoist", "unknown command `dmeo`; did you mean demo?"),
         (&["serve"], "hoist", "unknown command `serve`"),
         (&["--record", "x", "mcp"], "hoist", "unknown flag --record"),
@@ -489,6 +489,39 @@ fn show_and_validate_take_paths_among_their_flags() {
 }
 
 #[test]
+fn redact_takes_paths_behind_their_flag_and_a_place_for_the_copies() {
+    let redact = |line: &[&str]| match parse(&HOIST, "hoist", words(line), &home())? {
+        Invocation::Run(matches) => RedactOptions::try_from(&matches),
+        Invocation::Print(text) => panic!("printed {text}"),
+    };
+    let line = ["redact", "--sessions", "~/a", "b", "--json", "--sessions=c", "--out", "~/o"];
+    let expected = RedactOptions {
+        sessions: ["/home/ada/a", "c", "b"].map(PathBuf::from).to_vec(),
+        out: "/home/ada/o".into(),
+        key_file: None,
+        json: true,
+    };
+    assert_eq!(redact(&line).unwrap(), expected);
+    let options = redact(&["redact", "--out", "o", "--key-file", "k", "--", "-x"]).unwrap();
+    assert_eq!((options.sessions, options.key_file), (vec!["-x".into()], Some("k".into())));
+    for (line, expected) in [
+        (
+            &["redact", "--out", "o"][..],
+            "name a session log or a directory of logs, as in: hoist redact --sessions ~/.hoist/logs",
+        ),
+        (&["redact", "--sessions", "a"], "--out is needed: --out DIR"),
+        (&["redact", "--out", "o", "--out", "p", "a"], "--out was given twice; give it once"),
+        (
+            &["redact", "--out", "o", "a", ""],
+            "an empty path; name a session log or a directory of logs",
+        ),
+        (&["redact", "--session", "a"], "unknown flag --session; did you mean --sessions?"),
+    ] {
+        assert_eq!(first_line(&redact(line).unwrap_err(), "hoist redact"), expected, "{line:?}");
+    }
+}
+
+#[test]
 fn help_fits_the_terminal_and_shows_the_defaults() {
     for (command, program) in [
         (&MCP, "hoist-mcp"),
@@ -497,6 +530,7 @@ fn help_fits_the_terminal_and_shows_the_defaults() {
         (&TRY, "hoist try"),
         (&SHOW, "hoist show"),
         (&VALIDATE, "hoist validate"),
+        (&REDACT, "hoist redact"),
     ] {
         let text = help(command, program);
         for line in text.lines() {

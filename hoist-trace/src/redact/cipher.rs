@@ -101,8 +101,7 @@ impl Cipher {
     /// A word that is drawn from all of this one.
     fn draw(&self, tweak: &[u8], word: &mut [u32], radices: &[u32]) {
         let seed = self.key.draw(&[b"long", tweak, &bytes(word)]);
-        let mut drawn =
-            Stream::new(|block| self.key.draw(&[b"more", &seed, &block.to_le_bytes()]));
+        let mut drawn = Stream::new(|block| self.key.draw(&[b"more", &seed, &block.to_le_bytes()]));
         for (index, radix) in word.iter_mut().zip(radices) {
             *index = drawn.below(*radix);
         }
@@ -184,7 +183,8 @@ mod tests {
         let digits = (0..1000).map(|n| format!("{n:03}"));
         let one = ('a'..='z').map(String::from);
         for words in [two.collect::<Vec<_>>(), digits.collect(), one.collect()] {
-            let tokens: HashSet<String> = words.iter().map(|word| exchanged(&mut cipher, word)).collect();
+            let tokens: HashSet<String> =
+                words.iter().map(|word| exchanged(&mut cipher, word)).collect();
             assert_eq!(tokens, words.iter().cloned().collect());
             for word in &words {
                 assert_ne!(exchanged(&mut cipher, word), *word);

@@ -79,15 +79,21 @@ impl Clear {
         &self.sources
     }
 
-    pub(super) fn add(&mut self, source: Source) {
-        for value in &source.values {
-            for word in words_of(value) {
-                if !is_public(&word) {
-                    self.words.entry(word.into()).or_insert(source.rule);
-                }
+    /// Adds what a source brings into clear that is not public already.
+    pub(super) fn add(&mut self, mut source: Source) {
+        let rule = source.rule;
+        source.values.retain(|value| {
+            let mut words = words_of(value);
+            words.retain(|word| !is_public(word));
+            let brings_any = !words.is_empty();
+            for word in words {
+                self.words.entry(word.into()).or_insert(rule);
             }
+            brings_any
+        });
+        if !source.values.is_empty() {
+            self.sources.push(source);
         }
-        self.sources.push(source);
     }
 
     /// The rule by which a word stays, if it does: in lower case, without underscores unless it has a

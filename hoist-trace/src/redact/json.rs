@@ -145,7 +145,8 @@ mod tests {
 
     #[test]
     fn the_shape_stays() {
-        let json = r##" {"id": "#W12345", "Sofia" :[ 12345, -12.50,true,null,1e400,0.125E-12 ],"x":{}}"##;
+        let json =
+            r##" {"id": "#W12345", "Sofia" :[ 12345, -12.50,true,null,1e400,0.125E-12 ],"x":{}}"##;
         let out = replaced(json);
         assert_eq!(shape(&out), shape(json));
         for secret in ["W12345", "Sofia", "12345", "125E"] {
@@ -161,7 +162,8 @@ mod tests {
         let json = r#"{"text":"{\"name\":\"Sof\u00eda\",\"number\":[12345]}","other":"Sofía","total":12345}"#;
         let out = replaced(json);
         let outer: serde_json::Value = serde_json::from_str(&out).unwrap();
-        let inner: serde_json::Value = serde_json::from_str(outer["text"].as_str().unwrap()).unwrap();
+        let inner: serde_json::Value =
+            serde_json::from_str(outer["text"].as_str().unwrap()).unwrap();
         assert_eq!(inner["name"], outer["other"]);
         assert_eq!(inner["number"][0], outer["total"]);
         assert_ne!(outer["total"], 12345);
@@ -172,7 +174,9 @@ mod tests {
         let json = r#"{"a":"x\ud800yqz\udc12","a":1,"version":"2025-06-18","date":"2025-06-18"}"#;
         let out = replaced(json);
         assert!(out.contains(r"\ud800") && out.contains(r"\udc00"), "{out}");
-        assert!(out.contains(r#""version":"2025-06-18""#) && !out.contains(r#""date":"2025-06-18""#));
+        assert!(
+            out.contains(r#""version":"2025-06-18""#) && !out.contains(r#""date":"2025-06-18""#)
+        );
         let deep = format!("{}\"Sofia\"{}", "[".repeat(10_000), "]".repeat(10_000));
         let out = replaced(&deep);
         assert_eq!(out.len(), deep.len());

@@ -100,9 +100,7 @@ impl Alphabets {
     pub(super) fn symbol(&mut self, c: char) -> Symbol {
         match c {
             'a'..='z' => Symbol::new(Class::Letter, c as u32 - 'a' as u32),
-            'A'..='Z' => {
-                Symbol { class: Class::Letter, index: c as u32 - 'A' as u32, upper: true }
-            }
+            'A'..='Z' => Symbol { class: Class::Letter, index: c as u32 - 'A' as u32, upper: true },
             '0'..='9' => Symbol::new(Class::Digit, c as u32 - '0' as u32),
             _ if c.is_ascii() => Symbol::fixed(c),
             _ if c.is_alphanumeric() || is_symbol(c) => {

@@ -1,7 +1,7 @@
 //! What stands at each path of a dataset: counts, and the few values that may be constants.
 
-use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::hash::BuildHasher;
 
 use super::clear::{Clear, Rule, Source};
@@ -64,6 +64,32 @@ struct Value {
     sessions: Sessions,
     /// The value, if it may be a constant.
     text: Option<Box<str>>,
+}
+
+/// The values of a path, whatever keys of maps it leads through.
+#[derive(Debug)]
+struct Few<'a> {
+    /// By hash; in how many sessions each is at least.
+    values: BTreeMap<u64, (Option<&'a str>, u32)>,
+    has_many: bool,
+    place: Place,
+}
+
+impl Default for Few<'_> {
+    fn default() -> Self {
+        Self { values: BTreeMap::new(), has_many: false, place: Place::NONE }
+    }
+}
+
+impl<'a> Few<'a> {
+    fn add(&mut self, node: &'a Node, place: Place) {
+        self.place = place;
+        self.has_many |= node.has_many;
+        for Value { hash, sessions, text } in &node.values {
+            let (_, most) = self.values.entry(*hash).or_insert((text.as_deref(), 0));
+            *most = (*most).max(sessions.count);
+        }
+    }
 }
 
 impl Paths {
@@ -149,59 +175,68 @@ impl Paths {
         is_a_value: impl Fn(&str) -> bool,
         clear: &mut Clear,
     ) {
-        let mut shared: Vec<(Place, Vec<String>)> = Vec::new();
-        let mut by_object: HashMap<Place, (u32, u32)> = HashMap::new();
-        for node in &self.nodes {
-            if let (true, Some(parent)) = (node.is_key, node.parent) {
-                let counts = by_object.entry(parent).or_default();
-                counts.0 += 1;
-                counts.1 += u32::from(node.name.contains(|c: char| c.is_ascii_digit()));
-            }
-        }
-        for node in &self.nodes {
-            let Some(parent) = node.parent else { continue };
-            if !node.is_key || node.sessions.count < least_sessions || !is_key_like(&node.name) {
-                continue;
-            }
-            let objects = self.nodes[parent.0 as usize].objects;
-            let (keys, with_digits) = by_object.get(&parent).copied().unwrap_or_default();
-            // Keys of a map come and go, and turn up as values elsewhere.
-            let is_of_a_map = u64::from(node.times) * 5 < u64::from(objects)
-                || u64::from(with_digits) * 5 >= u64::from(keys) * 3;
-            if is_of_a_map || is_a_value(&node.name) {
-                continue;
-            }
-            match shared.iter_mut().find(|(at, _)| *at == parent) {
-                Some((_, keys)) => keys.push(node.name.to_string()),
-                None => shared.push((parent, vec![node.name.to_string()])),
-            }
-        }
-        for (at, values) in shared {
-            let distinct = values.len() as u64;
-            clear.add(Source { rule: Rule::SharedKey, path: self.path(at), values, distinct });
-        }
+        let maps = self.maps();
+        let mut keys: BTreeMap<Vec<String>, BTreeSet<String>> = BTreeMap::new();
+        let mut values: BTreeMap<Vec<String>, Few<'_>> = BTreeMap::new();
         for (at, node) in self.nodes.iter().enumerate() {
             let place = Place(u32::try_from(at).unwrap_or(u32::MAX));
-            if node.has_many || node.values.is_empty() || self.names_somebody(place) {
+            if !node.values.is_empty() || node.has_many {
+                values.entry(self.path(place, &maps)).or_default().add(node, place);
+            }
+            let Some(parent) = node.parent else { continue };
+            let objects = self.nodes[parent.0 as usize].objects;
+            // Keys of a map come and go, and turn up as values elsewhere.
+            let is_shared = node.is_key
+                && node.sessions.count >= least_sessions
+                && is_key_like(&node.name)
+                && u64::from(node.times) * 5 >= u64::from(objects)
+                && !maps.contains(&parent)
+                && !is_a_value(&node.name);
+            if is_shared {
+                keys.entry(self.path(parent, &maps)).or_default().insert(node.name.to_string());
+            }
+        }
+        for (path, keys) in keys {
+            let values: Vec<String> = keys.into_iter().collect();
+            let distinct = values.len() as u64;
+            clear.add(Source { rule: Rule::SharedKey, path, values, distinct });
+        }
+        for (path, Few { values, has_many, place }) in values {
+            if has_many || values.len() > MAX_VALUES || self.names_somebody(place) {
                 continue;
             }
-            let kept = node.values.iter().filter(|value| value.sessions.count >= least_sessions);
+            let distinct = values.len() as u64;
+            let kept = values.into_values().filter(|(_, sessions)| *sessions >= least_sessions);
             let values: Vec<String> =
-                kept.filter_map(|value| value.text.as_deref().map(str::to_owned)).collect();
+                kept.filter_map(|(text, _)| text.map(str::to_owned)).collect();
             if !values.is_empty() {
-                let distinct = node.values.len() as u64;
-                let path = self.path(place);
                 clear.add(Source { rule: Rule::Constant, path, values, distinct });
             }
         }
     }
 
-    fn path(&self, at: Place) -> Vec<String> {
+    /// The objects that are maps: three of five of their keys have a digit.
+    fn maps(&self) -> HashSet<Place> {
+        let mut keys: HashMap<Place, (u64, u64)> = HashMap::new();
+        for node in &self.nodes {
+            if let (true, Some(parent)) = (node.is_key, node.parent) {
+                let (all, with_digits) = keys.entry(parent).or_default();
+                *all += 1;
+                *with_digits += u64::from(node.name.contains(|c: char| c.is_ascii_digit()));
+            }
+        }
+        let is_map = |(_, (all, with_digits)): &(Place, (u64, u64))| with_digits * 5 >= all * 3;
+        keys.into_iter().filter(is_map).map(|(place, _)| place).collect()
+    }
+
+    /// The names from the root down; any key of a map is `{}`.
+    fn path(&self, at: Place, maps: &HashSet<Place>) -> Vec<String> {
         let mut names = Vec::new();
         let mut next = Some(at);
         while let Some(node) = next.and_then(|place| self.nodes.get(place.0 as usize)) {
-            if node.parent.is_some() {
-                names.push(node.name.to_string());
+            if let Some(parent) = node.parent {
+                let of_a_map = node.is_key && maps.contains(&parent);
+                names.push(if of_a_map { "{}".to_owned() } else { node.name.to_string() });
             }
             next = node.parent;
         }
@@ -225,13 +260,72 @@ impl Paths {
 }
 
 const PERSONAL: [&str; 66] = [
-    "name", "user", "owner", "author", "assignee", "creator", "sender", "recipient", "contact",
-    "person", "people", "customer", "client", "patient", "employee", "member", "account", "login",
-    "mail", "phone", "city", "town", "street", "address", "zip", "postal", "county", "birth", "age",
-    "gender", "religion", "nation", "race", "diagnos", "health", "salary", "income", "pass", "token",
-    "secret", "key", "credential", "auth", "host", "path", "url", "uri", "file", "folder", "dir",
-    "repo", "branch", "project", "company", "organi", "team", "group", "title", "text", "desc",
-    "message", "content", "query", "comment", "note", "summary",
+    "name",
+    "user",
+    "owner",
+    "author",
+    "assignee",
+    "creator",
+    "sender",
+    "recipient",
+    "contact",
+    "person",
+    "people",
+    "customer",
+    "client",
+    "patient",
+    "employee",
+    "member",
+    "account",
+    "login",
+    "mail",
+    "phone",
+    "city",
+    "town",
+    "street",
+    "address",
+    "zip",
+    "postal",
+    "county",
+    "birth",
+    "age",
+    "gender",
+    "religion",
+    "nation",
+    "race",
+    "diagnos",
+    "health",
+    "salary",
+    "income",
+    "pass",
+    "token",
+    "secret",
+    "key",
+    "credential",
+    "auth",
+    "host",
+    "path",
+    "url",
+    "uri",
+    "file",
+    "folder",
+    "dir",
+    "repo",
+    "branch",
+    "project",
+    "company",
+    "organi",
+    "team",
+    "group",
+    "title",
+    "text",
+    "desc",
+    "message",
+    "content",
+    "query",
+    "comment",
+    "note",
+    "summary",
 ];
 
 /// Whether it is spelt as the name of a member in a schema is: letters, no digits.
@@ -316,7 +410,8 @@ mod tests {
         for constant in ["one_way", "no longer needed", "round-trip", "ok"] {
             assert!(is_constant_like(constant), "{constant}");
         }
-        for other in ["Lisbon", "user7", "a", "", "a b c d e", "x@y", "a__b", " a", &"x".repeat(33)] {
+        for other in ["Lisbon", "user7", "a", "", "a b c d e", "x@y", "a__b", " a", &"x".repeat(33)]
+        {
             assert!(!is_constant_like(other), "{other}");
         }
     }

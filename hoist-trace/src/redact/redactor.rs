@@ -142,10 +142,7 @@ impl Redactor {
         for ((rule, word), times) in &self.words.kept {
             let kept = by_rule.entry(*rule).or_insert_with(|| Kept::new(*rule));
             kept.times += times;
-            kept.distinct += 1;
-            if kept.examples.len() < Report::MAX_EXAMPLES {
-                kept.examples.push(word.to_string());
-            }
+            kept.words.push(word.to_string());
         }
         let sources: Vec<_> = self.words.clear().sources().to_vec();
         let mut constants = Vec::new();
@@ -154,12 +151,12 @@ impl Redactor {
                 continue;
             }
             let path: Vec<String> = source.path.iter().map(|name| self.plain(name)).collect();
-            let mut values = source.values;
-            let kept = values.len() as u64;
-            values.truncate(Report::MAX_EXAMPLES);
-            let path = path.join(" . ");
-            let distinct = source.distinct;
-            constants.push(KeptAt { rule: source.rule, path, kept, distinct, examples: values });
+            constants.push(KeptAt {
+                rule: source.rule,
+                path: path.join(" . "),
+                kept: source.values,
+                distinct: source.distinct,
+            });
         }
         // Naming the paths above was no part of the copy.
         (self.changed, self.words.replaced) = (changed, replaced);
@@ -256,16 +253,8 @@ impl Redactor {
     }
 
     fn result(&mut self, result: &ToolResult) -> ToolResult {
-        let ToolResult {
-            call,
-            seq,
-            t_ms,
-            text,
-            structured,
-            other_content,
-            is_error,
-            error_code,
-        } = result;
+        let ToolResult { call, seq, t_ms, text, structured, other_content, is_error, error_code } =
+            result;
         ToolResult {
             call: self.plain(call),
             seq: *seq,
@@ -317,11 +306,6 @@ pub struct Report {
     pub constants: Vec<KeptAt>,
 }
 
-impl Report {
-    /// How many examples are given of each.
-    pub const MAX_EXAMPLES: usize = 8;
-}
-
 /// What stayed in clear by a rule.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
@@ -330,15 +314,13 @@ pub struct Kept {
     pub rule: Rule,
     /// How often.
     pub times: u64,
-    /// How many different words; 0 where they are not counted.
-    pub distinct: u64,
-    /// Some of them.
-    pub examples: Vec<String>,
+    /// The words, in lower case; of numbers, none are listed.
+    pub words: Vec<String>,
 }
 
 impl Kept {
     fn new(rule: Rule) -> Self {
-        Self { rule, times: 0, distinct: 0, examples: Vec::new() }
+        Self { rule, times: 0, words: Vec::new() }
     }
 }
 
@@ -350,10 +332,8 @@ pub struct KeptAt {
     pub rule: Rule,
     /// The path, as it is in the copy.
     pub path: String,
-    /// How many keys or values of it stay.
-    pub kept: u64,
-    /// How many different ones it has.
+    /// The keys or values that stay.
+    pub kept: Vec<String>,
+    /// How many different values the path has; of keys, how many stay.
     pub distinct: u64,
-    /// Some of those that stay.
-    pub examples: Vec<String>,
 }

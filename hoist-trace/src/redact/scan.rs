@@ -227,7 +227,9 @@ mod tests {
 
     #[test]
     fn no_text_is_too_broken() {
-        for text in ["\"", "\"\\", "\"\\u12", "{\"a", "[1,", "}", "tru\u{e9}", "\"\\ud800\\u12\"", "-"] {
+        for text in
+            ["\"", "\"\\", "\"\\u12", "{\"a", "[1,", "}", "tru\u{e9}", "\"\\ud800\\u12\"", "-"]
+        {
             let mut scanner = Scanner::new(text);
             while let (_, Some(token)) = scanner.next() {
                 if let Token::Text(raw) | Token::Key(raw) = token {

@@ -19,7 +19,9 @@ pub(super) struct Declared {
 enum Within {
     Schema,
     /// The object whose keys are properties, or names of other schemas.
-    Properties { declared: bool },
+    Properties {
+        declared: bool,
+    },
     Enum,
     Default,
     Other,
@@ -113,8 +115,19 @@ fn keyword(key: &str) -> Within {
         }
         "enum" => Within::Enum,
         "const" | "default" => Within::Default,
-        "items" | "prefixItems" | "additionalProperties" | "anyOf" | "oneOf" | "allOf" | "not"
-        | "if" | "then" | "else" | "contains" | "propertyNames" | "unevaluatedProperties"
+        "items"
+        | "prefixItems"
+        | "additionalProperties"
+        | "anyOf"
+        | "oneOf"
+        | "allOf"
+        | "not"
+        | "if"
+        | "then"
+        | "else"
+        | "contains"
+        | "propertyNames"
+        | "unevaluatedProperties"
         | "additionalItems" => Within::Schema,
         _ => Within::Other,
     }
@@ -165,12 +178,15 @@ mod tests {
 
     #[test]
     fn no_schema_is_too_broken_or_too_deep() {
-        for schema in ["", "{", "]]]", "{\"properties\":[", "{\"properties\":{\"a\":", "{\"enum\":{}}"] {
+        for schema in
+            ["", "{", "]]]", "{\"properties\":[", "{\"properties\":{\"a\":", "{\"enum\":{}}"]
+        {
             Declared::default().read(schema);
         }
         Declared::default().read(&"{\"items\":".repeat(50_000));
         let mut many = Declared::default();
-        let words: Vec<String> = (0..65).map(|n| format!("\"{}\"", "x".repeat(n % 30 + 1))).collect();
+        let words: Vec<String> =
+            (0..65).map(|n| format!("\"{}\"", "x".repeat(n % 30 + 1))).collect();
         many.read(&format!("{{\"enum\":[{}]}}", words.join(",")));
         assert!(many.values.is_empty());
     }

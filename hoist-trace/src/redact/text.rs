@@ -133,7 +133,8 @@ mod tests {
         let id = replaced(&mut words, "#W1234567");
         let prose = replaced(&mut words, "Is #W1234567 of sofia.hernandez5364@example.com?");
         assert_eq!(prose, format!("Is {id} of {mail}?"));
-        let url = replaced(&mut words, "https://x.io/u/sofia.hernandez5364%40example.com?o=%23W1234567");
+        let url =
+            replaced(&mut words, "https://x.io/u/sofia.hernandez5364%40example.com?o=%23W1234567");
         assert!(url.contains(&mail.replace('@', "%40")), "{url} {mail}");
         assert!(url.ends_with(&id.replace('#', "%23")), "{url} {id}");
         assert!(url.starts_with("https://"));

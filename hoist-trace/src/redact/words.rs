@@ -139,7 +139,9 @@ impl Words {
     fn count_kept(&mut self, word: &str) {
         let lower = word.to_ascii_lowercase();
         let whole = if lower.contains(char::is_numeric) { Some(&*lower) } else { None };
-        for part in whole.into_iter().chain(whole.is_none().then(|| lower.split('_')).into_iter().flatten()) {
+        for part in
+            whole.into_iter().chain(whole.is_none().then(|| lower.split('_')).into_iter().flatten())
+        {
             if let Some(rule) = self.clear.rule(part).filter(|_| !part.is_empty()) {
                 *self.kept.entry((rule, part.into())).or_default() += 1;
             }
@@ -259,7 +261,8 @@ fn scientific(word: &str) -> Option<(&str, char, &str)> {
     let (mantissa, rest) = word.split_at(at);
     let (e, exponent) = rest.split_at(1);
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    (is_number(mantissa) && is_number(exponent)).then(|| (mantissa, e.chars().next().unwrap_or('e'), exponent))
+    (is_number(mantissa) && is_number(exponent))
+        .then(|| (mantissa, e.chars().next().unwrap_or('e'), exponent))
 }
 
 /// Whether a run of ASCII punctuation is more than the usual: four different marks, not all of
@@ -292,7 +295,9 @@ mod tests {
     #[test]
     fn public_words_and_one_digit_stay() {
         let mut words = words(1);
-        for word in ["The", "get_order", "orderId", "7", "0", "00", "10", "2000", "0007", "1e400", "5E10"] {
+        for word in
+            ["The", "get_order", "orderId", "7", "0", "00", "10", "2000", "0007", "1e400", "5E10"]
+        {
             let stays = word != "orderId";
             assert_eq!(token(&mut words, word) == word, stays, "{word}");
         }

@@ -16,7 +16,8 @@ fn log(messages: &[&str]) -> Log {
 #[test]
 fn odd_json_is_copied_and_nothing_gets_out() {
     let deep = format!("{}\"Hernandez\"{}", "[".repeat(10_000), "]".repeat(10_000));
-    let deep_objects = format!("{}\"Hernandez\"{}", "{\"Hernandez\":".repeat(10_000), "}".repeat(10_000));
+    let deep_objects =
+        format!("{}\"Hernandez\"{}", "{\"Hernandez\":".repeat(10_000), "}".repeat(10_000));
     let mut nested = "{\"Hernandez\":4471123}".to_owned();
     for _ in 0..9 {
         nested = serde_json::to_string(&[&nested]).unwrap();

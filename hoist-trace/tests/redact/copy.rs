@@ -26,7 +26,9 @@ impl Log {
 
     pub(crate) fn of(entries: &[String]) -> Self {
         let header = r#"{"hoist_mcp_log":2,"session":"20260923T212000.123Z-4242","started_unix_ms":1790198400123,"#;
-        let header = format!("{header}\"server_command\":[\"npx\",\"-y\",\"acme-internal-mcp\"],\"host_session\":\"host-774211\"}}");
+        let header = format!(
+            "{header}\"server_command\":[\"npx\",\"-y\",\"acme-internal-mcp\"],\"host_session\":\"host-774211\"}}"
+        );
         Self::read(&format!("{header}\n{}\n", entries.join("\n")))
     }
 
@@ -37,8 +39,15 @@ impl Log {
 
     /// All that was written by people and programs, and not by the recorder.
     pub(crate) fn contents(&self) -> Vec<&str> {
-        let Header { server_command, domain, agent_model, host_session, server_name, server_url, .. } =
-            &self.header;
+        let Header {
+            server_command,
+            domain,
+            agent_model,
+            host_session,
+            server_name,
+            server_url,
+            ..
+        } = &self.header;
         let named = [domain, agent_model, host_session, server_name, server_url];
         let mut all: Vec<&str> = server_command.iter().map(String::as_str).collect();
         all.extend(named.into_iter().flatten().map(String::as_str));
@@ -90,7 +99,9 @@ pub(crate) fn leaks_of(logs: &[Log], copy: impl Fn(&[Log], &Key) -> Vec<Log>) ->
     for at in 0..logs.len() {
         let texts: Vec<String> = copies
             .iter()
-            .map(|copy| copy[at].contents().into_iter().map(|text| text.replace('\n', " ") + "\n").collect())
+            .map(|copy| {
+                copy[at].contents().into_iter().map(|text| text.replace('\n', " ") + "\n").collect()
+            })
             .collect();
         found.extend(crate::leak::leaks(&values, &texts));
     }

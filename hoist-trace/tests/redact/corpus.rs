@@ -118,10 +118,15 @@ fn what_stays_in_clear_is_said() {
     let report = copied(&logs, &key(9)).1;
     let constants: Vec<_> =
         report.constants.iter().filter(|kept| kept.rule == Rule::Constant).collect();
-    assert!(constants.iter().any(|kept| {
-        kept.path.ends_with("wobble") && kept.examples == ["turquoise"] && kept.distinct == 1
-    }), "{constants:?}");
-    assert!(report.kept.iter().any(|kept| kept.rule == Rule::ToolName || kept.rule == Rule::PublicWord));
+    assert!(
+        constants.iter().any(|kept| {
+            kept.path.ends_with("wobble") && kept.kept == ["turquoise"] && kept.distinct == 1
+        }),
+        "{constants:?}"
+    );
+    assert!(
+        report.kept.iter().any(|kept| kept.rule == Rule::ToolName || kept.rule == Rule::PublicWord)
+    );
     assert!(report.replaced.words > 100 && report.replaced.ids > 50 && report.changed.keys > 0);
     // Of few sessions nothing is shared.
     let few = surveyed(&sessions(4));

@@ -1,0 +1,91 @@
+//! Writing one copy.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use hoist_trace::redact::{Redactor, line_of};
+
+use super::place::Out;
+use super::report::Copied;
+use super::{Error, Input};
+use crate::{logs, text};
+
+/// Copies a log. Where a line is left out, an empty one stands, so that lines keep their numbers.
+pub(super) fn copy(input: &Input, out: &Out, redactor: &mut Redactor) -> Result<Copied, Error> {
+    let mut reader = logs::open(&input.path)?;
+    let (name, file) = out.create(&renamed(&input.name, redactor))?;
+    let mut writer = BufWriter::with_capacity(64 << 10, file);
+    let mut copied = Copied {
+        original: text::file(&input.path),
+        copy: name.to_string_lossy().into_owned(),
+        ..Copied::default()
+    };
+    let written = write(&mut reader, &mut writer, redactor, &mut copied);
+    match written {
+        Ok(()) => {
+            let report = reader.report();
+            copied.bad_lines = report.bad_lines;
+            copied.torn_bytes = if report.header_is_torn { 0 } else { report.torn_bytes };
+            Ok(copied)
+        }
+        Err(error) => {
+            out.remove(&name);
+            Err(match error {
+                Failed::Read(error) => error.into(),
+                Failed::Write(source) => Error::io("write", &name)(source),
+            })
+        }
+    }
+}
+
+enum Failed {
+    Read(hoist_trace::log::LogError),
+    Write(std::io::Error),
+}
+
+fn write(
+    reader: &mut logs::Reader,
+    writer: &mut BufWriter<File>,
+    redactor: &mut Redactor,
+    copied: &mut Copied,
+) -> Result<(), Failed> {
+    let header = redactor.header(reader.header());
+    writer.write_all(header.to_line().as_bytes()).map_err(Failed::Write)?;
+    let mut lines = 1;
+    for item in reader {
+        let entry = match item {
+            Ok(entry) => entry,
+            Err(error) if error.is_bad_line() => continue,
+            Err(error) => return Err(Failed::Read(error)),
+        };
+        for _ in lines + 1..entry.line {
+            writer.write_all(b"\n").map_err(Failed::Write)?;
+        }
+        lines = entry.line;
+        copied.entries += 1;
+        let line = line_of(&redactor.entry(&entry));
+        writer.write_all(line.as_bytes()).map_err(Failed::Write)?;
+    }
+    writer.flush().map_err(Failed::Write)
+}
+
+/// The name of the copy: part by part, the ending stays.
+fn renamed(name: &Path, redactor: &mut Redactor) -> PathBuf {
+    let mut renamed = PathBuf::new();
+    for part in name {
+        let part = part.to_string_lossy();
+        let (stem, ending) = match part.strip_suffix(".jsonl") {
+            Some(stem) => (stem, ".jsonl"),
+            None => (&*part, ""),
+        };
+        let stem = redactor.name(stem);
+        // No name of a file is to lead elsewhere.
+        let stem = stem.replace(['/', '\\', '\0'], "-");
+        renamed.push(format!(
+            "{}{ending}",
+            if stem.trim_matches('.').is_empty() { "x" } else { &stem }
+        ));
+    }
+    renamed
+}
