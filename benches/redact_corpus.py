@@ -207,8 +207,9 @@ def main():
         def hidden(text):
             """The text with a dot for each letter of words that are clear."""
             def dots(word):
-                stays = all(part in clear or is_one_digit(part) for part in parts(word[0]))
-                return "." * len(word[0]) if stays else word[0]
+                pieces = [word[0]] if any(c.isnumeric() for c in word[0]) else word[0].split("_")
+                return "_".join("." * len(piece) if piece.lower() in clear or is_one_digit(piece) else piece
+                                for piece in pieces)
             return WORD.sub(dots, text)
 
         same, alone, lines, longer = set(), [set(), set()], 0, 0

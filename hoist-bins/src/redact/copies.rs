@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use hoist_trace::log::Header;
 use hoist_trace::redact::{Redactor, line_of};
 
 use super::place::Out;
@@ -14,14 +15,21 @@ use crate::{logs, text};
 /// Copies a log. Where a line is left out, an empty one stands, so that lines keep their numbers.
 pub(super) fn copy(input: &Input, out: &Out, redactor: &mut Redactor) -> Result<Copied, Error> {
     let mut reader = logs::open(&input.path)?;
-    let (name, file) = out.create(&renamed(&input.name, redactor))?;
+    let wanted = renamed(&input.name, redactor);
+    let (name, file) = out.create(&wanted)?;
+    // A session goes by the name of its file, with the number that makes it another one's.
+    let stem = |name: &Path| name.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    let number = stem(&name).zip(stem(&wanted));
+    let number = number.and_then(|(name, wanted)| Some(name.strip_prefix(&*wanted)?.to_owned()));
     let mut writer = BufWriter::with_capacity(64 << 10, file);
     let mut copied = Copied {
         original: text::file(&input.path),
         copy: name.to_string_lossy().into_owned(),
         ..Copied::default()
     };
-    let written = write(&mut reader, &mut writer, redactor, &mut copied);
+    let mut header = redactor.header(reader.header());
+    header.session.push_str(&number.unwrap_or_default());
+    let written = write(&header, &mut reader, &mut writer, redactor, &mut copied);
     match written {
         Ok(()) => {
             let report = reader.report();
@@ -45,12 +53,12 @@ enum Failed {
 }
 
 fn write(
+    header: &Header,
     reader: &mut logs::Reader,
     writer: &mut BufWriter<File>,
     redactor: &mut Redactor,
     copied: &mut Copied,
 ) -> Result<(), Failed> {
-    let header = redactor.header(reader.header());
     writer.write_all(header.to_line().as_bytes()).map_err(Failed::Write)?;
     let mut lines = 1;
     for item in reader {

@@ -52,7 +52,8 @@ pub(super) fn from_file(path: &Path) -> Result<Found, Error> {
 fn made(path: &Path) -> Result<Vec<u8>, Error> {
     let mut bytes = [0; 32];
     getrandom::fill(&mut bytes).map_err(Error::NoRandom)?;
-    let mut text: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    let mut text: String = digits.filter_map(|digit| char::from_digit(digit.into(), 16)).collect();
     text.push('\n');
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);

@@ -120,7 +120,7 @@ fn survey(paths: &[PathBuf], program: &str, unread: &mut Vec<Unread>) -> (Vec<In
                 let below = log.path.strip_prefix(root).ok();
                 let name = below.filter(|below| !below.as_os_str().is_empty());
                 let name = name.or_else(|| log.path.file_name().map(Path::new));
-                let name = name.unwrap_or(Path::new("session.jsonl")).to_owned();
+                let name = name.unwrap_or_else(|| Path::new("session.jsonl")).to_owned();
                 Ok(Input { path: log.path, name })
             });
             match read {

@@ -1,4 +1,4 @@
-//! `hoist show` and `hoist validate`, the built program on real files.
+//! `hoist show`, `hoist validate` and `hoist redact`, the built program on real files.
 
 #![cfg(unix)]
 #![forbid(unsafe_code)]
@@ -6,5 +6,6 @@
 mod bad_input;
 mod files;
 mod follow;
+mod redact;
 mod show;
 mod validate;

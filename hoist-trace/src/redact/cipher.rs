@@ -83,7 +83,7 @@ impl Cipher {
     fn round(&self, round: u8, tweak: &[u8], word: &mut [u32], radices: &[u32], back: bool) {
         let (left, right) = word.split_at_mut(word.len() / 2);
         let (left_radices, right_radices) = radices.split_at(left.len());
-        let (target, radices, source) = if round % 2 == 0 {
+        let (target, radices, source) = if round.is_multiple_of(2) {
             (left, left_radices, &*right)
         } else {
             (right, right_radices, &*left)

@@ -23,6 +23,7 @@ mod public;
 mod redactor;
 mod scan;
 mod schema;
+mod shapes;
 mod survey;
 mod text;
 mod words;

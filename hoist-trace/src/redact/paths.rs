@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::hash::BuildHasher;
 
 use super::clear::{Clear, Rule, Source};
+use super::shapes::{is_key_like, is_personal};
 
 /// How many paths are counted; what stands at others never stays in clear.
 const MAX_PATHS: usize = 200_000;
@@ -175,7 +176,7 @@ impl Paths {
         is_a_value: impl Fn(&str) -> bool,
         clear: &mut Clear,
     ) {
-        let maps = self.maps();
+        let maps = self.maps(&is_a_value);
         let mut keys: BTreeMap<Vec<String>, BTreeSet<String>> = BTreeMap::new();
         let mut values: BTreeMap<Vec<String>, Few<'_>> = BTreeMap::new();
         for (at, node) in self.nodes.iter().enumerate() {
@@ -215,17 +216,17 @@ impl Paths {
         }
     }
 
-    /// The objects that are maps: three of five of their keys have a digit.
-    fn maps(&self) -> HashSet<Place> {
+    /// The objects that are maps: three of five of their keys are values elsewhere, or spelt like one.
+    fn maps(&self, is_a_value: &impl Fn(&str) -> bool) -> HashSet<Place> {
         let mut keys: HashMap<Place, (u64, u64)> = HashMap::new();
         for node in &self.nodes {
             if let (true, Some(parent)) = (node.is_key, node.parent) {
-                let (all, with_digits) = keys.entry(parent).or_default();
+                let (all, like_values) = keys.entry(parent).or_default();
                 *all += 1;
-                *with_digits += u64::from(node.name.contains(|c: char| c.is_ascii_digit()));
+                *like_values += u64::from(!is_key_like(&node.name) || is_a_value(&node.name));
             }
         }
-        let is_map = |(_, (all, with_digits)): &(Place, (u64, u64))| with_digits * 5 >= all * 3;
+        let is_map = |(_, (all, like)): &(Place, (u64, u64))| like * 5 >= all * 3;
         keys.into_iter().filter(is_map).map(|(place, _)| place).collect()
     }
 
@@ -250,8 +251,7 @@ impl Paths {
         let mut next = Some(at);
         while let Some(node) = next.and_then(|place| self.nodes.get(place.0 as usize)) {
             if node.is_key {
-                let name = node.name.to_ascii_lowercase();
-                return PERSONAL.iter().any(|word| name.contains(word));
+                return is_personal(&node.name);
             }
             next = node.parent;
         }
@@ -259,92 +259,9 @@ impl Paths {
     }
 }
 
-const PERSONAL: [&str; 66] = [
-    "name",
-    "user",
-    "owner",
-    "author",
-    "assignee",
-    "creator",
-    "sender",
-    "recipient",
-    "contact",
-    "person",
-    "people",
-    "customer",
-    "client",
-    "patient",
-    "employee",
-    "member",
-    "account",
-    "login",
-    "mail",
-    "phone",
-    "city",
-    "town",
-    "street",
-    "address",
-    "zip",
-    "postal",
-    "county",
-    "birth",
-    "age",
-    "gender",
-    "religion",
-    "nation",
-    "race",
-    "diagnos",
-    "health",
-    "salary",
-    "income",
-    "pass",
-    "token",
-    "secret",
-    "key",
-    "credential",
-    "auth",
-    "host",
-    "path",
-    "url",
-    "uri",
-    "file",
-    "folder",
-    "dir",
-    "repo",
-    "branch",
-    "project",
-    "company",
-    "organi",
-    "team",
-    "group",
-    "title",
-    "text",
-    "desc",
-    "message",
-    "content",
-    "query",
-    "comment",
-    "note",
-    "summary",
-];
-
-/// Whether it is spelt as the name of a member in a schema is: letters, no digits.
-fn is_key_like(key: &str) -> bool {
-    (2..=40).contains(&key.len())
-        && key.bytes().all(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'-' | b'$'))
-}
-
-/// Whether a value is spelt as the words are that an API enumerates: up to four words in lower
-/// case, without digits. Names are spelt otherwise, for the most part.
-pub(super) fn is_constant_like(text: &str) -> bool {
-    (2..=32).contains(&text.len())
-        && text.bytes().all(|byte| byte.is_ascii_lowercase() || matches!(byte, b'_' | b'-' | b' '))
-        && text.split(['_', '-', ' ']).all(|word| !word.is_empty())
-        && text.split(['_', '-', ' ']).count() <= 4
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::shapes::is_constant_like;
     use super::*;
 
     #[test]
@@ -403,16 +320,5 @@ mod tests {
         assert_eq!(clear.rule("alpha"), None);
         paths.finish(5, |_| false, &mut clear);
         assert_eq!(clear.rule("sofia"), Some(Rule::SharedKey));
-    }
-
-    #[test]
-    fn what_is_spelt_like_a_name_is_no_constant() {
-        for constant in ["one_way", "no longer needed", "round-trip", "ok"] {
-            assert!(is_constant_like(constant), "{constant}");
-        }
-        for other in ["Lisbon", "user7", "a", "", "a b c d e", "x@y", "a__b", " a", &"x".repeat(33)]
-        {
-            assert!(!is_constant_like(other), "{other}");
-        }
     }
 }

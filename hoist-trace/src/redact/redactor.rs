@@ -1,6 +1,7 @@
 //! The second pass: sessions with their values replaced.
 
 use std::collections::BTreeMap;
+use std::fmt::Write;
 
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -271,21 +272,26 @@ impl Redactor {
 /// An entry as it stands in a log, line feed included.
 pub fn line_of(entry: &Entry) -> String {
     let mut line = format!("{{\"t_ms\":{},\"from\":\"{}\"", entry.t_ms, entry.from.as_str());
-    let quoted = |text: &str| {
-        let mut out = String::with_capacity(text.len() + 2);
-        out.push('"');
-        super::scan::encode(text, &mut out);
-        out.push('"');
-        out
+    let quoted = |line: &mut String, text: &str| {
+        line.push('"');
+        super::scan::encode(text, line);
+        line.push('"');
     };
     if let Some(by) = &entry.by {
-        line += &format!(",\"by\":{}", quoted(by));
+        line.push_str(",\"by\":");
+        quoted(&mut line, by);
     }
     match &entry.content {
-        Content::Message(text) => line += &format!(",\"message\":{text}"),
-        Content::Raw(text) => line += &format!(",\"raw\":{}", quoted(text)),
+        Content::Message(text) => {
+            line.push_str(",\"message\":");
+            line.push_str(text);
+        }
+        Content::Raw(text) => {
+            line.push_str(",\"raw\":");
+            quoted(&mut line, text);
+        }
         Content::Gap(gap) => {
-            line += &format!(",\"gap\":{{\"lines\":{},\"bytes\":{}}}", gap.lines, gap.bytes);
+            let _ = write!(line, ",\"gap\":{{\"lines\":{},\"bytes\":{}}}", gap.lines, gap.bytes);
         }
     }
     line.push_str("}\n");

@@ -41,8 +41,7 @@ impl Declared {
                     let opened = match (within, next) {
                         // A list of schemas, or the schemas of properties.
                         (Some(Within::Schema | Within::Properties { .. }) | None, next) => next,
-                        (Some(Within::Other | Within::Default), _) => Within::Other,
-                        (Some(Within::Enum), _) => Within::Other,
+                        (Some(Within::Other | Within::Default | Within::Enum), _) => Within::Other,
                     };
                     let opened = match opened {
                         Within::Properties { .. } if !object => Within::Other,
@@ -158,11 +157,11 @@ mod tests {
     fn properties_and_listed_values_are_declared() {
         let mut declared = Declared::default();
         declared.read(
-            r##"{"type":"object","title":"Sofia","properties":{"gizmo":{"type":"string","enum":["vanilla","mint-2"],
+            r#"{"type":"object","title":"Sofia","properties":{"gizmo":{"type":"string","enum":["vanilla","mint-2"],
                "description":"Ask Sofia"},"nested":{"type":"array","items":{"anyOf":[{"properties":
                {"widget":{"const":"fixed","default":25}}}]}},"home":{"default":"/home/sofia"},
                "mail":{"default":"sofia@x.io","examples":["sofia"]},"obj":{"default":{"sofia":{"properties":{"no":1}}}}},
-               "$defs":{"Thing":{"properties":{"inner":{}}}},"required":["gizmo"]}"##,
+               "$defs":{"Thing":{"properties":{"inner":{}}}},"required":["gizmo"]}"#,
         );
         let mut clear = Clear::new();
         let Declared { mut properties, mut values } = declared;

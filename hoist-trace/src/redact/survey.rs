@@ -8,9 +8,10 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::clear::{Clear, Rule, Source};
-use super::paths::{Paths, Place, is_constant_like};
+use super::paths::{Paths, Place};
 use super::scan::{Part, Scanner, Token, decode, is_container};
 use super::schema::{Declared, is_name};
+use super::shapes::is_constant_like;
 use crate::episode::{Episode, Event};
 use crate::log::{Content, Entry, Origin};
 
@@ -62,7 +63,7 @@ pub struct Survey {
     tools: BTreeSet<String>,
     codes: BTreeSet<u64>,
     declared: Declared,
-    /// Values of one word, by hash.
+    /// Short values, by hash.
     values: HashSet<u64>,
     hash: RandomState,
     /// What requests were for whose answers are still to come, by the text of their ids.
@@ -118,7 +119,9 @@ impl Survey {
         }
         if text.trim_ascii_start().starts_with('[') {
             if let Ok(batch) = serde_json::from_str::<Vec<&RawValue>>(text) {
-                batch.into_iter().for_each(|message| self.message(message.get(), entry.from));
+                for message in batch {
+                    self.message(message.get(), entry.from);
+                }
             }
         } else {
             self.message(text, entry.from);
@@ -284,8 +287,7 @@ impl Survey {
         let mut member = root;
         while let (_, Some(token)) = scanner.next() {
             let at = match (&token, open.last()) {
-                (Token::Key(_) | Token::Close { .. }, _) | (_, None) => member,
-                (_, Some((_, true))) => member,
+                (Token::Key(_) | Token::Close { .. }, _) | (_, None | Some((_, true))) => member,
                 (_, Some((list, false))) => self.paths.elements(*list, self.session),
             };
             match token {
@@ -321,8 +323,7 @@ impl Survey {
             return self.json(at, text, nested);
         }
         self.paths.value(at, text, is_constant_like(text), self.session);
-        if text.len() <= 40 && !text.contains(char::is_whitespace) && self.values.len() < MAX_VALUES
-        {
+        if text.len() <= 40 && self.values.len() < MAX_VALUES {
             self.values.insert(self.hash.hash_one(text.to_ascii_lowercase()));
         }
     }

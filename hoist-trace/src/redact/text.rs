@@ -140,7 +140,7 @@ mod tests {
         assert!(url.starts_with("https://"));
         let (josé, escaped) = (replaced(&mut words, "José"), replaced(&mut words, "Jos%c3%a9"));
         let last = josé.chars().last().unwrap().to_string();
-        let encoded: String = last.bytes().map(|byte| format!("%{byte:02X}")).collect();
+        let encoded = last.bytes().map(|byte| format!("%{byte:02X}")).collect::<Vec<_>>().concat();
         assert_eq!(escaped, josé.replace(&last, &encoded));
     }
 

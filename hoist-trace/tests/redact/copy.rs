@@ -7,7 +7,7 @@ use hoist_trace::redact::{Clear, Key, Redactor, Report, Survey, line_of};
 
 /// Keys of tests, each another.
 pub(crate) fn key(byte: u8) -> Key {
-    Key::new(&[byte; Key::MIN_BYTES]).unwrap()
+    Key::new(&[byte; Key::MIN_BYTES]).expect("it is long enough")
 }
 
 /// A log as it was read.
@@ -19,7 +19,7 @@ pub(crate) struct Log {
 
 impl Log {
     pub(crate) fn read(text: &str) -> Self {
-        let mut reader = LogReader::new(text.as_bytes(), "log").unwrap();
+        let mut reader = LogReader::new(text.as_bytes(), "log").expect("it is a log");
         let entries = (&mut reader).filter_map(Result::ok).collect();
         Self { header: reader.header().clone(), entries }
     }
@@ -117,17 +117,17 @@ fn stays_anyway(value: &str) -> bool {
 pub(crate) fn findings(log: &Log) -> Vec<(u64, &'static str)> {
     let text = log.text();
     let mut found = Vec::new();
-    let reader = LogReader::new(text.as_bytes(), "log").unwrap();
+    let reader = LogReader::new(text.as_bytes(), "log").expect("it is a log");
     hoist_trace::mcp::check(reader, |finding| found.push((finding.line, finding.kind.name())))
-        .unwrap();
+        .expect("memory can be read");
     found
 }
 
 /// What `hoist show` makes of it: turns, calls, times, errors.
 pub(crate) fn shown(log: &Log) -> Vec<String> {
     let text = log.text();
-    let reader = LogReader::new(text.as_bytes(), Path::new("log")).unwrap();
-    let session = hoist_trace::mcp::read_session_from(reader).unwrap();
+    let reader = LogReader::new(text.as_bytes(), Path::new("log")).expect("it is a log");
+    let session = hoist_trace::mcp::read_session_from(reader).expect("memory can be read");
     let episode = session.episode;
     let mut all = vec![format!("{:?} {}", episode.started_unix_ms, episode.duration_ms)];
     for tool in &episode.tools {

@@ -33,7 +33,7 @@ pub(crate) fn session(n: usize) -> Log {
         120 + n,
         item + 1,
     );
-    let quoted = serde_json::to_string(&details).unwrap();
+    let quoted = serde_json::to_string(&details).expect("it can be written");
     let encoded = mail.replace('@', "%40");
     let entries = [
         (0, "client", r#""message":{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"claude-code","version":"2.1.332"}}}"#.to_owned()),
@@ -84,7 +84,8 @@ fn a_leak_is_found() {
         ("description", |log, copy| copy.entries[3] = log.entries[3].clone()),
         ("in capitals, escaped", |log, copy| {
             let mail = log.entries[6].message().unwrap().to_uppercase();
-            let mail: String = mail.encode_utf16().map(|unit| format!("\\u{unit:04x}")).collect();
+            let mail =
+                mail.bytes().map(|unit| format!("\\u{unit:04x}")).collect::<Vec<_>>().concat();
             copy.entries[0].content = Content::Message(format!("[\"{mail}\"]"));
         }),
     ];

@@ -39,7 +39,7 @@ fn tokens(json: &str) -> (Vec<String>, String) {
                     escaped = c == '\\' && !escaped;
                     ends
                 });
-                end.unwrap() + 2
+                end.expect("a string ends") + 2
             }
             '-' | '0'..='9' => {
                 rest.find(|c: char| !"-+.eE0123456789".contains(c)).unwrap_or(rest.len())
@@ -62,7 +62,7 @@ fn became(before: &str, after: &str, pairs: &mut Vec<(String, String)>) {
     let ((before, shape), (after, shape_after)) = (tokens(before), tokens(after));
     assert_eq!(shape, shape_after);
     for (before, after) in before.into_iter().zip(after) {
-        let read = |text: &str| serde_json::from_str::<Value>(text).unwrap();
+        let read = |text: &str| serde_json::from_str::<Value>(text).expect("it is JSON");
         match (read(&before), read(&after)) {
             (Value::String(before), Value::String(after)) => {
                 let is_json = before.trim_start().starts_with(['{', '[']);

@@ -26,9 +26,11 @@ fn values() -> impl Strategy<Value = Vec<String>> {
     vec(value, 3..12)
 }
 
-/// JSON made of them, as text.
-fn tree(pool: usize) -> impl Strategy<Value = Vec<(u8, Index)>> {
-    let _ = pool;
+/// A call: what its arguments and its result are made of, and when it is made.
+type Call = (Vec<(u8, Index)>, Index, u64);
+
+/// The choices that JSON is made by.
+fn tree() -> impl Strategy<Value = Vec<(u8, Index)>> {
     vec((any::<u8>(), any::<Index>()), 1..25)
 }
 
@@ -39,7 +41,7 @@ fn build(choices: &mut std::slice::Iter<'_, (u8, Index)>, pool: &[String], depth
     let value = &pool[at.index(pool.len())];
     let number = |text: &str| -> Value {
         let digits: String = text.chars().filter(char::is_ascii_digit).take(15).collect();
-        digits.parse::<u64>().map_or(json!(0.5), |number| json!(number))
+        digits.parse::<u64>().map_or_else(|_| json!(0.5), |number| json!(number))
     };
     match choice % 12 {
         0 if depth > 0 => (0..3).map(|_| build(choices, pool, depth - 1)).collect(),
@@ -64,9 +66,9 @@ fn build(choices: &mut std::slice::Iter<'_, (u8, Index)>, pool: &[String], depth
 
 /// Sessions that share their values.
 pub(crate) fn sessions() -> impl Strategy<Value = Vec<Log>> {
-    let session = vec((tree(0), any::<Index>(), 0_u64..2000), 1..5);
+    let session = vec((tree(), any::<Index>(), 0_u64..2000), 1..5);
     (values(), vec(session, 1..4)).prop_map(|(pool, sessions)| {
-        let log = |calls: &Vec<(Vec<(u8, Index)>, Index, u64)>| {
+        let log = |calls: &Vec<Call>| {
             let mut lines = Vec::new();
             let mut t_ms = 0;
             let mut add = |t_ms: u64, from: &str, content: String| {
