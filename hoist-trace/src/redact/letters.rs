@@ -1,6 +1,6 @@
 //! What a character may be replaced by: another one of its class.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// What the characters of a class have in common. A token has, at each place, a character of the
@@ -46,6 +46,13 @@ const WIDE: [(u32, u32); 9] = [
     (0xf_0000, 0xf_ffff),
     (0x10_0000, 0x10_ffff),
 ];
+
+/// A kind that has fewer characters than this in its script is put together with the others of which
+/// that is so: else a word of them would hardly be changed.
+const FEW: usize = 16;
+
+/// What such a class has in the place of its script's beginning: this and the length in UTF-8.
+const TOGETHER: u32 = 0x8000_0000;
 
 /// One character of a word that is to be replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,7 +111,10 @@ impl Alphabets {
             '0'..='9' => Symbol::new(Class::Digit, c as u32 - '0' as u32),
             _ if c.is_ascii() => Symbol::fixed(c),
             _ if c.is_alphanumeric() || is_symbol(c) => {
-                let (start, kind) = (block(c).0, kind(c));
+                let (mut start, kind) = (block(c).0, kind(c));
+                if self.block(start, kind).len() < FEW {
+                    start = TOGETHER | u32::try_from(c.len_utf8()).unwrap_or(0);
+                }
                 let place = self.block(start, kind).binary_search(&c);
                 place.map_or_else(
                     |_| Symbol::fixed(c),
@@ -152,6 +162,9 @@ impl Alphabets {
 
     fn block(&mut self, start: u32, of: Kind) -> &Arc<[char]> {
         self.0.entry((start, of)).or_insert_with(|| {
+            if start & TOGETHER != 0 {
+                return together(start & !TOGETHER, of).into();
+            }
             let end = WIDE.iter().find(|(from, _)| *from == start).map_or(start | 0xff, |w| w.1);
             let all = (start..=end).filter_map(char::from_u32);
             // The first block begins with ASCII, and what stands in a wide one belongs to that.
@@ -164,6 +177,17 @@ impl Alphabets {
             .collect()
         })
     }
+}
+
+/// All characters of a kind and a length in UTF-8 of which their scripts have few.
+fn together(len_utf8: u32, of: Kind) -> Vec<char> {
+    let mut by_block: BTreeMap<u32, Vec<char>> = BTreeMap::new();
+    for c in ('\u{80}'..=char::MAX).filter(|c| u32::try_from(c.len_utf8()) == Ok(len_utf8)) {
+        if (c.is_alphanumeric() || is_symbol(c)) && kind(c) == of {
+            by_block.entry(block(c).0).or_default().push(c);
+        }
+    }
+    by_block.into_values().filter(|all| all.len() < FEW).flatten().collect()
 }
 
 fn block(c: char) -> (u32, u32) {
@@ -239,9 +263,9 @@ mod tests {
     #[test]
     fn what_says_something_is_exchanged() {
         let mut alphabets = Alphabets::default();
-        for c in "aZ5éÉß世한あ٣😀\u{301}\u{e000}".chars() {
+        for c in "aZ5éÉß世한あ٣😀\u{301}\u{e000}½ªƻ".chars() {
             let symbol = alphabets.symbol(c);
-            assert!(alphabets.radix(symbol.class) > 1, "{c:?}: {symbol:?}");
+            assert!(alphabets.radix(symbol.class) > 8, "{c:?}: {symbol:?}");
         }
         for c in "_ -\n\u{2028}\u{fffd}…“。→─".chars() {
             let symbol = alphabets.symbol(c);

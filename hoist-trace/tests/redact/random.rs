@@ -83,7 +83,7 @@ fn became(before: &str, after: &str, pairs: &mut Vec<(String, String)>) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
     #[test]
     fn nothing_gets_out(logs in sessions()) {
