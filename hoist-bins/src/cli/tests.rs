@@ -422,8 +422,8 @@ fn hoist_runs_the_other_programs_by_word() {
         Invocation::Run(matches) => panic!("ran {matches:?}"),
     }
     for (line, program, expected) in [
-        (&[][..], "hoist", "a command is needed: try, mcp, demo, show, validate, redact"),
-        (&["--"], "hoist", "a command is needed: try, mcp, demo, show, validate, redact"),
+        (&[][..], "hoist", "a command is needed: try, mcp, demo, show, validate, replay, redact"),
+        (&["--"], "hoist", "a command is needed: try, mcp, demo, show, validate, replay, redact"),
         (&["dmeo"], "hoist", "unknown command `dmeo`; did you mean demo?"),
         (&["serve"], "hoist", "unknown command `serve`"),
         (&["--record", "x", "mcp"], "hoist", "unknown flag --record"),
