@@ -383,7 +383,7 @@ pub static REDACT: Command = Command {
         },
         Example {
             about: "Copies that go with those of last week",
-            arguments: "--sessions ~/.hoist/logs --out week-2 --key-file ~/.hoist/redact.key",
+            arguments: "--sessions ~/.hoist/logs --out week-2 --key-file ~/.hoist/key",
         },
     ],
     takes: Takes::PathsOf { flag: "--sessions" },

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::tables::{DEMO, HOIST, MCP, REDACT, SHOW, TRY, VALIDATE};
+use super::tables::{DEMO, HOIST, MCP, REDACT, REPLAY, SHOW, TRY, VALIDATE};
 use super::{
     DemoOptions, Environment, Invocation, McpOptions, RedactOptions, ShowOptions, UpstreamOptions,
     UsageError, ValidateOptions, demo_options, help, mcp_options, parse,
@@ -530,6 +530,7 @@ fn help_fits_the_terminal_and_shows_the_defaults() {
         (&TRY, "hoist try"),
         (&SHOW, "hoist show"),
         (&VALIDATE, "hoist validate"),
+        (&REPLAY, "hoist replay"),
         (&REDACT, "hoist redact"),
     ] {
         let text = help(command, program);
