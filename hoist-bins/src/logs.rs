@@ -1,4 +1,4 @@
-//! Finding and opening the logs that a command line names.
+//! Finding the sessions that a command line names, and opening the logs among them.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader};
@@ -6,17 +6,20 @@ use std::path::{Path, PathBuf};
 
 use hoist_trace::log::{LogError, LogReader};
 use hoist_trace::retention::COMPANIONS;
+use hoist_trace::sessions::{Files, Found, Item, ReadError, Sessions};
 use walkdir::{DirEntry, WalkDir};
 
 /// What stands for standard input among paths.
 const STDIN: &str = "-";
 
+fn is_stdin(path: &Path) -> bool {
+    path.as_os_str() == STDIN
+}
+
 /// A log to be read.
 #[derive(Debug)]
 pub(crate) struct Log {
     pub(crate) path: PathBuf,
-    /// Whether the user named it; else it was met in a directory.
-    pub(crate) named: bool,
 }
 
 /// What was looked for logs, or for one, and could not be read.
@@ -28,7 +31,8 @@ pub(crate) enum Unreadable {
     Directory { path: PathBuf, source: io::Error },
 }
 
-/// Whether these paths may be more than one log: a directory, or more than one path.
+/// Whether these paths may be more than one session whatever is in them: a directory, or more than
+/// one path.
 pub(crate) fn are_several(paths: &[PathBuf]) -> bool {
     paths.len() > 1 || paths.iter().any(|path| is_dir(path))
 }
@@ -39,7 +43,7 @@ pub(crate) fn are_several(paths: &[PathBuf]) -> bool {
 pub(crate) fn find(paths: &[PathBuf]) -> impl Iterator<Item = Result<Log, Unreadable>> {
     paths.iter().flat_map(|path| {
         let (file, dir) = if is_dir(path) { (None, Some(path)) } else { (Some(path), None) };
-        let named = file.map(|path| Ok(Log { path: path.clone(), named: true }));
+        let named = file.map(|path| Ok(Log { path: path.clone() }));
         named.into_iter().chain(dir.into_iter().flat_map(|dir| in_dir(dir)))
     })
 }
@@ -47,7 +51,7 @@ pub(crate) fn find(paths: &[PathBuf]) -> impl Iterator<Item = Result<Log, Unread
 fn in_dir(dir: &Path) -> impl Iterator<Item = Result<Log, Unreadable>> + use<> {
     let dir = dir.to_owned();
     WalkDir::new(&dir).sort_by_file_name().into_iter().filter_map(move |entry| match entry {
-        Ok(entry) => is_log(&entry).then(|| Ok(Log { path: entry.into_path(), named: false })),
+        Ok(entry) => is_log(&entry).then(|| Ok(Log { path: entry.into_path() })),
         Err(error) => {
             let path = error.path().unwrap_or(&dir).to_owned();
             // It only has no I/O error for a loop, and no link is followed.
@@ -81,7 +85,7 @@ pub(crate) type Reader = LogReader<Box<dyn BufRead>>;
 
 /// Opens a log and reads its header; `-` is standard input.
 pub(crate) fn open(path: &Path) -> Result<Reader, LogError> {
-    let input: Box<dyn BufRead> = if path.as_os_str() == STDIN {
+    let input: Box<dyn BufRead> = if is_stdin(path) {
         Box::new(io::stdin().lock())
     } else {
         let file =
@@ -89,6 +93,27 @@ pub(crate) fn open(path: &Path) -> Result<Reader, LogError> {
         Box::new(BufReader::with_capacity(64 << 10, file))
     };
     LogReader::new(input, path)
+}
+
+/// The sessions that these paths name, each log one of its own; `-` is standard input.
+pub(crate) fn sessions(paths: &[PathBuf]) -> impl Iterator<Item = Result<Found, ReadError>> {
+    paths.iter().flat_map(|path| {
+        if is_stdin(path) { Sessions::read_from(io::stdin(), path) } else { Sessions::of([path]) }
+    })
+}
+
+/// The same, where what one host session left with several servers is one session.
+pub(crate) fn merged_sessions(paths: &[PathBuf]) -> impl Iterator<Item = Result<Found, ReadError>> {
+    let (stdin, files): (Vec<_>, Vec<_>) = paths.iter().partition(|path| is_stdin(path));
+    let of_stdin = stdin.into_iter().flat_map(|path| Sessions::read_from(io::stdin(), path));
+    Sessions::merged(files).chain(of_stdin)
+}
+
+/// What these paths hold, the logs not read yet; `-` is standard input.
+pub(crate) fn files(paths: &[PathBuf]) -> impl Iterator<Item = Result<Item, ReadError>> {
+    paths.iter().flat_map(|path| {
+        if is_stdin(path) { Files::read_from(io::stdin(), path) } else { Files::of([path]) }
+    })
 }
 
 #[cfg(test)]

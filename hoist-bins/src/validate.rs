@@ -5,12 +5,12 @@ use std::path::Path;
 
 use hoist_trace::log::LogError;
 use hoist_trace::mcp::{Finding, FindingKind, check};
+use hoist_trace::sessions::{Found, Item, OpenLog, ReadError};
 use serde::Serialize;
 
 use crate::cli::ValidateOptions;
 use crate::diagnostics::{complain, with_causes};
-use crate::logs::{self, Unreadable};
-use crate::text;
+use crate::{logs, text};
 
 /// The exit code when a rule is broken.
 const EXIT_PROBLEM: u8 = 1;
@@ -38,23 +38,23 @@ pub(crate) fn run(options: &ValidateOptions, program: &str) -> u8 {
 }
 
 fn validate(options: &ValidateOptions, program: &str, out: &mut impl Write) -> io::Result<u8> {
-    let mut report = Report { json: options.json, logs: 0, problems: 0, notes: 0, out };
-    for log in logs::find(&options.paths) {
-        match log {
-            Ok(log) => report.log(&log.path)?,
-            Err(Unreadable::Log(error)) => report.unreadable(error.path(), &error)?,
-            Err(Unreadable::Directory { path, source }) => {
-                let message = format!("the directory cannot be read: {source}");
-                let row =
-                    Row { line: None, column: None, kind: "unreadable", message, problem: true };
-                report.row(&path, &row)?;
+    let mut report = Report { json: options.json, logs: 0, runs: 0, problems: 0, notes: 0, out };
+    for item in logs::files(&options.paths) {
+        match item {
+            Ok(Item::Log(log)) => report.log(*log)?,
+            Ok(Item::Run(run)) => report.run(&run)?,
+            Err(error) => {
+                report.logs += u64::from(matches!(error, ReadError::Log(_)));
+                report.unreadable(&error)?;
             }
+            // Whatever else there may be one day.
+            Ok(_) => {}
         }
         report.out.flush()?;
     }
-    if report.logs == 0 && report.problems == 0 {
+    if report.logs == 0 && report.runs == 0 && report.problems == 0 {
         let names: Vec<String> = options.paths.iter().map(|path| text::file(path)).collect();
-        complain(program, &format!("no session log (*.jsonl) in {}", names.join(", ")));
+        complain(program, &format!("no session in {}", names.join(", ")));
         return Ok(EXIT_PROBLEM);
     }
     report.summary()?;
@@ -67,7 +67,10 @@ struct Row {
     #[serde(skip_serializing_if = "Option::is_none")]
     line: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    column: Option<usize>,
+    column: Option<u64>,
+    /// Which run of the file it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run: Option<String>,
     kind: &'static str,
     message: String,
     problem: bool,
@@ -76,12 +79,13 @@ struct Row {
 impl From<Finding> for Row {
     fn from(finding: Finding) -> Self {
         let column = match finding.kind {
-            FindingKind::BadLine { column, .. } => Some(column),
+            FindingKind::BadLine { column, .. } => Some(column as u64),
             _ => None,
         };
         Self {
             line: Some(finding.line),
             column,
+            run: None,
             kind: finding.kind.name(),
             message: text::cut(&finding.kind.to_string(), MAX_COLUMNS),
             problem: finding.is_problem(),
@@ -93,6 +97,7 @@ impl From<Finding> for Row {
 struct Report<'a, W> {
     json: bool,
     logs: u64,
+    runs: u64,
     problems: u64,
     notes: u64,
     out: &'a mut W,
@@ -100,15 +105,12 @@ struct Report<'a, W> {
 
 impl<W: Write> Report<'_, W> {
     /// Checks one log. An error is one of writing.
-    fn log(&mut self, path: &Path) -> io::Result<()> {
+    fn log(&mut self, log: OpenLog) -> io::Result<()> {
         self.logs += 1;
-        let reader = match logs::open(path) {
-            Ok(reader) => reader,
-            Err(error) => return self.unreadable(path, &error),
-        };
+        let path = log.path.as_path();
         let mut held = Vec::new();
         let mut written = Ok(());
-        let checked = check(reader, |finding| {
+        let checked = check(log.reader, |finding| {
             held.push(Row::from(finding));
             if held.len() >= MAX_HELD && written.is_ok() {
                 written = self.rows(path, &mut held);
@@ -119,23 +121,42 @@ impl<W: Write> Report<'_, W> {
         self.rows(path, &mut held)?;
         match checked {
             Ok(_) => Ok(()),
-            Err(error) => self.unreadable(path, &error),
+            Err(error) => self.unreadable(&error.into()),
         }
     }
 
-    /// What is no log, or cannot be read.
-    fn unreadable(&mut self, path: &Path, error: &LogError) -> io::Result<()> {
-        let kind = match error {
-            LogError::Empty { .. } => "empty",
-            LogError::NotALog { .. } => "not-a-log",
-            LogError::Version { .. } => "wrong-version",
-            _ => "unreadable",
-        };
+    /// Says what is odd about one run.
+    fn run(&mut self, found: &Found) -> io::Result<()> {
+        self.runs += 1;
+        found.oddities.iter().try_for_each(|oddity| {
+            let message = format!("message {}: {}", oddity.message, oddity.kind);
+            let row = Row {
+                line: Some(found.line),
+                column: None,
+                run: Some(found.episode.id.clone()),
+                kind: oddity.kind.name(),
+                message: text::cut(&message, MAX_COLUMNS),
+                problem: oddity.is_problem(),
+            };
+            self.row(&found.path, &row)
+        })
+    }
+
+    /// What is none of the formats, or cannot be read.
+    fn unreadable(&mut self, error: &ReadError) -> io::Result<()> {
+        let (path, kind) = (error.path(), error.name());
         let (line, column) = (error.line(), error.column());
         // The file, and the place in it, stand in front already.
         let message = match error {
-            LogError::Empty { .. } => "it is empty: a session log starts with a header line".into(),
-            LogError::Io { source, .. } => format!("it cannot be read: {source}"),
+            ReadError::Log(LogError::Empty { .. }) => {
+                "it is empty: a session log starts with a header line".into()
+            }
+            ReadError::Io { source, .. } if path.is_dir() => {
+                format!("the directory cannot be read: {source}")
+            }
+            ReadError::Io { source, .. } | ReadError::Log(LogError::Io { source, .. }) => {
+                format!("it cannot be read: {source}")
+            }
             error => {
                 let place = place(&path.display().to_string(), line, column);
                 let said = with_causes(error);
@@ -143,7 +164,7 @@ impl<W: Write> Report<'_, W> {
             }
         };
         let message = text::cut(&message, MAX_COLUMNS);
-        self.row(path, &Row { line, column, kind, message, problem: true })
+        self.row(path, &Row { line, column, run: None, kind, message, problem: true })
     }
 
     fn rows(&mut self, path: &Path, rows: &mut Vec<Row>) -> io::Result<()> {
@@ -169,22 +190,27 @@ impl<W: Write> Report<'_, W> {
         }
         let place = place(&text::file(path), row.line, row.column);
         let note = if row.problem { "" } else { "note: " };
-        writeln!(self.out, "{place}: {note}{}", row.message)
+        let run = row.run.as_deref().map(|run| format!("{}: ", text::visible(run)));
+        writeln!(self.out, "{place}: {note}{}{}", run.unwrap_or_default(), row.message)
     }
 
     fn summary(&mut self) -> io::Result<()> {
         if self.json {
             return Ok(());
         }
-        let logs = text::counted(self.logs, "log");
+        let mut read = text::counted(self.logs, "log");
+        if self.runs > 0 {
+            let runs = text::counted(self.runs, "run");
+            read = if self.logs > 0 { format!("{read}, {runs}") } else { runs };
+        }
         let problems = text::counted(self.problems, "problem");
         let notes = text::counted(self.notes, "note");
-        writeln!(self.out, "{logs}, {problems}, {notes}")
+        writeln!(self.out, "{read}, {problems}, {notes}")
     }
 }
 
 /// `file:line:column`, as far as it is known.
-fn place(file: &str, line: Option<u64>, column: Option<usize>) -> String {
+fn place(file: &str, line: Option<u64>, column: Option<u64>) -> String {
     match (line, column) {
         (Some(line), Some(column)) => format!("{file}:{line}:{column}"),
         (Some(line), None) => format!("{file}:{line}"),

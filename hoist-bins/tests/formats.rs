@@ -143,9 +143,14 @@ fn every_member_is_documented() {
     schema.holds(&header.to_line());
     schema.allows_more(&header.to_line());
 
-    let mut episode = Episode::new("s", Source::HoistMcp);
     let schema = Schema::documented("episode");
-    schema.holds(&serde_json::to_string(&episode).unwrap());
+    for source in [Source::HoistMcp, Source::Tau2, Source::Tau2Task, Source::TauBench, Source::Atif]
+    {
+        let text = serde_json::to_string(&Episode::new("s", source)).unwrap();
+        schema.holds(&text);
+        assert!(text.contains(&format!("\"source\":\"{}\"", source.as_str())), "{text}");
+    }
+    let mut episode = Episode::new("s", Source::HoistMcp);
     episode.task_id = Some("t".to_owned());
     let own: Implementation = serde_json::from_value(json!({"name": "n", "version": "v"})).unwrap();
     episode.host = Some(own.clone());

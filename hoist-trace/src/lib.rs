@@ -12,6 +12,8 @@ pub mod redact;
 #[cfg(feature = "recorder")]
 pub mod replay;
 pub mod retention;
+mod runs;
+pub mod sessions;
 mod turns;
 
 pub use episode::Episode;

@@ -90,7 +90,7 @@ pub struct TryOptions {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct ShowOptions {
-    /// The logs, and directories of logs; never empty.
+    /// The files, and directories of files; never empty.
     pub paths: Vec<PathBuf>,
     /// `--full`: nothing is cut.
     pub full: bool,
@@ -100,6 +100,8 @@ pub struct ShowOptions {
     pub follow: bool,
     /// `--strict`: whatever could not be read is a failure.
     pub strict: bool,
+    /// `--merged`: what one host session left with several servers is one session.
+    pub merged: bool,
 }
 
 /// What `hoist replay` was asked to do.
@@ -118,7 +120,7 @@ pub struct ReplayOptions {
 /// What `hoist validate` was asked to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ValidateOptions {
-    /// The logs, and directories of logs; never empty.
+    /// The files, and directories of files; never empty.
     pub paths: Vec<PathBuf>,
     /// `--json`: findings for programs.
     pub json: bool,
@@ -259,12 +261,18 @@ impl TryFrom<&Matches> for ShowOptions {
             json: matches.is_given("--json"),
             follow: matches.is_given("--follow"),
             strict: matches.is_given("--strict"),
+            merged: matches.is_given("--merged"),
         };
         let problem = match &options {
             Self { follow: true, json: true, .. } => Problem::NotTogether {
                 one: "--follow",
                 other: "--json",
                 why: "an episode is whole only when the session is over",
+            },
+            Self { follow: true, merged: true, .. } => Problem::NotTogether {
+                one: "--follow",
+                other: "--merged",
+                why: "one log is followed, and --merged is for several",
             },
             Self { follow: true, paths, .. } if paths.len() > 1 => {
                 Problem::OnePathOnly { flag: "--follow", found: paths.len() }

@@ -232,7 +232,7 @@ pub static TRY: Command = Command {
 /// `hoist show`, recorded sessions for people to read.
 pub static SHOW: Command = Command {
     name: "hoist show",
-    about: "show recorded sessions: of one log what happened, call by call; of several a line each",
+    about: "show recorded sessions: of one what happened, call by call; of several a line each",
     operands: "PATH...",
     flags: &[
         Flag {
@@ -256,7 +256,13 @@ pub static SHOW: Command = Command {
         Flag {
             long: "--strict",
             kind: Kind::Switch,
-            about: "Exit with 1 if anything could not be read: a log, or a line of one.",
+            about: "Exit with 1 if anything could not be read: a file, or a line or run of one.",
+            ..FLAG
+        },
+        Flag {
+            long: "--merged",
+            kind: Kind::Switch,
+            about: "Show the logs that one host session left with several servers as one session.",
             ..FLAG
         },
     ],
@@ -271,6 +277,7 @@ pub static SHOW: Command = Command {
             arguments: "--follow ~/.hoist/logs/20260923T212000.123Z-4242.jsonl",
         },
         Example { about: "All sessions for other programs", arguments: "--json ~/.hoist/logs" },
+        Example { about: "The runs of a tau2-bench results file", arguments: "results.json" },
     ],
     takes: Takes::Paths,
     ..COMMAND
@@ -317,10 +324,10 @@ pub static REPLAY: Command = Command {
     ..COMMAND
 };
 
-/// `hoist validate`, what is wrong with logs.
+/// `hoist validate`, what is wrong with logs and runs.
 pub static VALIDATE: Command = Command {
     name: "hoist validate",
-    about: "check session logs, and list every broken rule with its file and line",
+    about: "check session logs and runs, and list every broken rule with its file and line",
     operands: "PATH...",
     flags: &[Flag {
         long: "--json",

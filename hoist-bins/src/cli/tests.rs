@@ -453,6 +453,7 @@ fn show_and_validate_take_paths_among_their_flags() {
         json: true,
         follow: false,
         strict: true,
+        merged: false,
     };
     assert_eq!(options, expected);
     let options = show(&["show", "--full", "a=b", "--", "--json", "--"]).unwrap();

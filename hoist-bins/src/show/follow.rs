@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use hoist_trace::log::{Header, LogError};
 use hoist_trace::mcp::Session;
+use hoist_trace::sessions::Found;
 use hoist_transport::Termination;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -179,8 +180,9 @@ impl<'a> Following<'a> {
         }
         self.header = Some(session.header.clone());
         self.say_new_problems(&session);
-        self.timeline.head(&session, self.path, out)?;
-        self.timeline.go_on(&session, out)?;
+        let found = Found::of_log(self.path, session);
+        self.timeline.head(&found, out)?;
+        self.timeline.go_on(&found, out)?;
         out.flush()?;
         Ok(Ok(()))
     }
@@ -215,7 +217,7 @@ impl<'a> Following<'a> {
             complain(self.program, &more);
             self.problems_said += 1;
         }
-        for unread in unread(session, self.path).take(MAX_SAID).skip(self.unread_said) {
+        for unread in unread(&session.findings, self.path).take(MAX_SAID).skip(self.unread_said) {
             complain(self.program, &unread);
             self.unread_said += 1;
         }

@@ -7,13 +7,13 @@ mod timeline;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::Path;
 
-use hoist_trace::log::LogError;
-use hoist_trace::mcp::{Session, read_session_from};
+use hoist_trace::log::{LogError, LogReader, ReadReport};
+use hoist_trace::mcp::{Findings, Session, read_session_from};
+use hoist_trace::sessions::{Found, LogPart, ReadError};
 
 use crate::cli::ShowOptions;
 use crate::diagnostics::{complain, with_causes};
-use crate::logs::{self, Unreadable};
-use crate::text;
+use crate::{logs, text};
 use table::Table;
 use timeline::Timeline;
 
@@ -58,84 +58,146 @@ fn exit_code(shown: io::Result<u8>, program: &str) -> u8 {
     }
 }
 
+/// Shows a file: one session as it went, of several a line each.
 fn show_one(options: &ShowOptions, program: &str, out: &mut impl Write) -> io::Result<u8> {
-    // The command line has one.
-    let Some(path) = options.paths.first() else { return Ok(EXIT_UNREAD) };
-    let session = match read(path) {
-        Ok(session) => session,
-        Err(error) => {
-            complain(program, &with_causes(&error));
-            return Ok(EXIT_UNREAD);
-        }
-    };
-    let incomplete = say_skipped(&session, path, program);
+    let mut sessions = sessions(options);
+    let mut shown = Shown::new(options, program);
+    let Some(first) = shown.next(&mut sessions) else { return Ok(shown.exit_code()) };
     if options.json {
-        write_json(&session, out)?;
-    } else {
-        let mut timeline = Timeline::new(width(options));
-        timeline.head(&session, path, out)?;
-        timeline.go_on(&session, out)?;
+        shown.write(&first, out)?;
+        return shown.write_all(sessions, out);
     }
-    Ok(if options.strict && incomplete { EXIT_UNREAD } else { 0 })
+    if let Some(second) = shown.next(&mut sessions) {
+        shown.write(&first, out)?;
+        shown.write(&second, out)?;
+        return shown.write_all(sessions, out);
+    }
+    shown.table.count(&first);
+    let mut timeline = Timeline::new(width(options));
+    timeline.head(&first, out)?;
+    timeline.go_on(&first, out)?;
+    Ok(shown.exit_code())
 }
 
 fn show_several(options: &ShowOptions, program: &str, out: &mut impl Write) -> io::Result<u8> {
-    let mut table = Table::new(width(options));
-    let mut named_unread = false;
-    let mut incomplete = false;
-    for log in logs::find(&options.paths) {
-        let named = log.as_ref().is_ok_and(|log| log.named);
-        let read = log.and_then(|log| {
-            read(&log.path).map(|session| (log.path, session)).map_err(Unreadable::Log)
-        });
-        match read {
-            Ok((path, session)) => {
-                incomplete |= say_skipped(&session, &path, program);
-                if options.json {
-                    table.count(&session);
-                    write_json(&session, out)?;
-                } else {
-                    table.row(&session, out)?;
+    Shown::new(options, program).write_all(sessions(options), out)
+}
+
+fn sessions(options: &ShowOptions) -> Box<dyn Iterator<Item = Result<Found, ReadError>> + '_> {
+    if options.merged {
+        Box::new(logs::merged_sessions(&options.paths))
+    } else {
+        Box::new(logs::sessions(&options.paths))
+    }
+}
+
+/// Sessions as they are shown, a line each, and what they come to.
+struct Shown<'a> {
+    options: &'a ShowOptions,
+    program: &'a str,
+    table: Table,
+    /// Whether something that was named could not be read at all.
+    named_unread: bool,
+    /// Whether anything could not be read.
+    incomplete: bool,
+}
+
+impl<'a> Shown<'a> {
+    fn new(options: &'a ShowOptions, program: &'a str) -> Self {
+        let table = Table::new(width(options));
+        Self { options, program, table, named_unread: false, incomplete: false }
+    }
+
+    /// The next session; what could not be read before it is said.
+    fn next(
+        &mut self,
+        sessions: &mut impl Iterator<Item = Result<Found, ReadError>>,
+    ) -> Option<Found> {
+        for item in sessions {
+            match item {
+                Ok(found) => {
+                    self.incomplete |= say_skipped(&found, self.program);
+                    return Some(found);
+                }
+                Err(error) => {
+                    complain(self.program, &with_causes(&error));
+                    if !error.is_notice() {
+                        self.incomplete = true;
+                        let is_lost = self.table.count_unread(&error);
+                        let named = self.options.paths.iter().any(|path| path == error.path());
+                        self.named_unread |= is_lost && named && !error.path().is_dir();
+                    }
                 }
             }
-            Err(error) => {
-                table.unread += 1;
-                named_unread |= named;
-                incomplete = true;
-                complain(program, &with_causes(&error));
-            }
+        }
+        None
+    }
+
+    fn write(&mut self, found: &Found, out: &mut impl Write) -> io::Result<()> {
+        if self.options.json {
+            self.table.count(found);
+            serde_json::to_writer(&mut *out, &found.episode)?;
+            out.write_all(b"\n")?;
+        } else {
+            self.table.row(found, out)?;
         }
         // Whoever watches sees each as soon as it was read.
-        out.flush()?;
+        out.flush()
     }
-    if table.read == 0 {
-        if table.unread == 0 {
-            let names: Vec<String> = options.paths.iter().map(|path| text::file(path)).collect();
-            complain(program, &format!("no session log (*.jsonl) in {}", names.join(", ")));
+
+    fn write_all(
+        mut self,
+        mut sessions: impl Iterator<Item = Result<Found, ReadError>>,
+        out: &mut impl Write,
+    ) -> io::Result<u8> {
+        while let Some(found) = self.next(&mut sessions) {
+            self.write(&found, out)?;
         }
-        return Ok(EXIT_UNREAD);
+        if self.table.read > 0 && !self.options.json {
+            self.table.totals(out)?;
+        }
+        Ok(self.exit_code())
     }
-    if !options.json {
-        table.totals(out)?;
+
+    fn exit_code(&self) -> u8 {
+        if self.table.read == 0 {
+            if !self.incomplete {
+                let paths = self.options.paths.iter().map(|path| text::file(path));
+                let paths: Vec<String> = paths.collect();
+                complain(self.program, &format!("no session in {}", paths.join(", ")));
+            }
+            return EXIT_UNREAD;
+        }
+        let missed = self.named_unread || (self.options.strict && self.incomplete);
+        if missed { EXIT_UNREAD } else { 0 }
     }
-    Ok(if named_unread || (options.strict && incomplete) { EXIT_UNREAD } else { 0 })
+}
+
+/// The model that drives the agent, where somebody named it.
+fn model(found: &Found) -> &str {
+    if found.logs.is_empty() {
+        return &found.episode.agent;
+    }
+    found.logs.iter().find_map(|log| log.header.agent_model.as_deref()).unwrap_or_default()
 }
 
 fn read(path: &Path) -> Result<Session, LogError> {
-    read_session_from(logs::open(path)?)
+    read_session_from(LogReader::open(path)?)
 }
 
-fn write_json(session: &Session, out: &mut impl Write) -> io::Result<()> {
-    serde_json::to_writer(&mut *out, &session.episode)?;
-    out.write_all(b"\n")
+/// Says which lines of a session's logs could not be read; whether there were any.
+fn say_skipped(found: &Found, program: &str) -> bool {
+    let mut skipped = false;
+    for log in &found.logs {
+        skipped |= say_skipped_of(log, program);
+    }
+    skipped
 }
 
-/// Says which lines of a log could not be read, and in which something could not; whether there were
-/// any.
-fn say_skipped(session: &Session, path: &Path, program: &str) -> bool {
-    let report = &session.report;
+fn say_skipped_of(log: &LogPart, program: &str) -> bool {
+    let (report, path) = (&log.report, &log.path);
     let file = path.display();
-    for problem in session.problems.iter().take(MAX_SAID) {
+    for problem in log.problems.iter().take(MAX_SAID) {
         complain(program, &problem.to_string());
     }
     let more = report.bad_lines.saturating_sub(MAX_SAID as u64);
@@ -143,15 +205,15 @@ fn say_skipped(session: &Session, path: &Path, program: &str) -> bool {
         let more = text::counted(more, "more line");
         complain(program, &format!("{file}: and {more}; `hoist validate {file}` lists them"));
     }
-    for unread in unread(session, path).take(MAX_SAID) {
+    for unread in unread(&log.findings, path).take(MAX_SAID) {
         complain(program, &unread);
     }
-    let more = session.findings.unread.saturating_sub(MAX_SAID as u64);
+    let more = log.findings.unread.saturating_sub(MAX_SAID as u64);
     if more > 0 {
         let more = text::counted(more, "more message");
         complain(program, &format!("{file}: and {more}; `hoist validate {file}` lists them"));
     }
-    let torn_bytes = torn_bytes(session);
+    let torn_bytes = torn_bytes(report);
     if torn_bytes > 0 {
         let (line, bytes) = (report.lines() + 1, text::counted(torn_bytes, "byte"));
         complain(
@@ -159,12 +221,12 @@ fn say_skipped(session: &Session, path: &Path, program: &str) -> bool {
             &format!("{file}:{line}:1: skipped the last line, which is torn: {bytes}"),
         );
     }
-    report.bad_lines > 0 || torn_bytes > 0 || session.findings.unread > 0
+    report.bad_lines > 0 || torn_bytes > 0 || log.findings.unread > 0
 }
 
 /// The messages of which something could not be read.
-fn unread(session: &Session, path: &Path) -> impl Iterator<Item = String> {
-    let unread = session.findings.first.iter().filter(|finding| finding.is_unread());
+fn unread(findings: &Findings, path: &Path) -> impl Iterator<Item = String> {
+    let unread = findings.first.iter().filter(|finding| finding.is_unread());
     unread.map(move |finding| {
         let what = text::cut(&finding.kind.to_string(), MAX_COLUMNS);
         format!("{}:{}: {what}", path.display(), finding.line)
@@ -172,8 +234,8 @@ fn unread(session: &Session, path: &Path) -> impl Iterator<Item = String> {
 }
 
 /// How much of a torn last line is missing. A header is read without its line feed, too.
-fn torn_bytes(session: &Session) -> u64 {
-    if session.report.header_is_torn { 0 } else { session.report.torn_bytes }
+fn torn_bytes(report: &ReadReport) -> u64 {
+    if report.header_is_torn { 0 } else { report.torn_bytes }
 }
 
 /// How wide lines may be; `None` where nothing is cut.

@@ -2,7 +2,9 @@
 
 use std::io::{self, Write};
 
-use hoist_trace::mcp::Session;
+use hoist_trace::episode::Source;
+use hoist_trace::log::LogError;
+use hoist_trace::sessions::{Found, ReadError};
 
 use crate::text::{self, counted, cut};
 
@@ -21,17 +23,26 @@ const MIN_NAME_WIDTH: usize = 5;
 /// How wide they may get, and are where nothing is cut.
 const MAX_NAME_WIDTH: usize = 24;
 
+/// How much a reward may lack of 1: it is a product of fractions.
+const SOLVED_WITHIN: f64 = 1e-6;
+
 /// A table that is written row by row; of the rows only sums are kept.
 #[derive(Debug)]
 pub(super) struct Table {
     /// The widths of session, server, host and agent.
     widths: [usize; 4],
     width: usize,
-    /// Logs that were read.
+    /// Sessions that were read.
     pub(super) read: u64,
-    /// Logs that could not be read.
-    pub(super) unread: u64,
     probes: u64,
+    /// Runs, which somebody judged, and those that did their task.
+    runs: u64,
+    solved: u64,
+    /// Logs, other files and runs that could not be read, and files that were not read to their end.
+    unread_logs: u64,
+    unread_files: u64,
+    unread_runs: u64,
+    broken_files: u64,
     sums: Counts,
     duration_ms: u64,
     lost_lines: u64,
@@ -47,8 +58,8 @@ struct Counts {
 }
 
 impl Counts {
-    fn of(session: &Session) -> Self {
-        let episode = &session.episode;
+    fn of(found: &Found) -> Self {
+        let episode = &found.episode;
         Self {
             calls: episode.calls().count() as u64,
             errors: episode.results().filter(|result| result.is_error).count() as u64,
@@ -71,8 +82,13 @@ impl Table {
             widths: [SESSION_WIDTH, server, name, name],
             width,
             read: 0,
-            unread: 0,
             probes: 0,
+            runs: 0,
+            solved: 0,
+            unread_logs: 0,
+            unread_files: 0,
+            unread_runs: 0,
+            broken_files: 0,
             sums: Counts::default(),
             duration_ms: 0,
             lost_lines: 0,
@@ -81,31 +97,44 @@ impl Table {
     }
 
     /// Counts a session without writing it.
-    pub(super) fn count(&mut self, session: &Session) {
-        self.add(session, Counts::of(session));
+    pub(super) fn count(&mut self, found: &Found) {
+        self.add(found, Counts::of(found));
+    }
+
+    /// Counts what could not be read; whether that is a whole file.
+    pub(super) fn count_unread(&mut self, error: &ReadError) -> bool {
+        let (count, is_file) = match error {
+            ReadError::Log(LogError::BadLine { .. }) | ReadError::Index { .. } => return false,
+            ReadError::Log(_) => (&mut self.unread_logs, true),
+            ReadError::BadRun { .. } => (&mut self.unread_runs, false),
+            ReadError::Broken { .. } => (&mut self.broken_files, false),
+            _ => (&mut self.unread_files, true),
+        };
+        *count += 1;
+        is_file
     }
 
     /// Writes a session's row, behind the heading if it is the first.
-    pub(super) fn row(&mut self, session: &Session, out: &mut impl Write) -> io::Result<()> {
+    pub(super) fn row(&mut self, found: &Found, out: &mut impl Write) -> io::Result<()> {
         if self.read == 0 {
             let numbers = NUMBERS.map(|(name, _)| name.to_owned());
             self.write(["session", "server", "host", "agent"], &numbers, out)?;
         }
-        let counts = Counts::of(session);
-        self.add(session, counts);
-        let episode = &session.episode;
-        let server = episode.servers.first();
-        let server = server.map(|server| match &server.implementation {
+        let counts = Counts::of(found);
+        self.add(found, counts);
+        let episode = &found.episode;
+        let servers = episode.servers.iter().map(|server| match &server.implementation {
             Some(implementation) if server.name.is_empty() => implementation.name.as_str(),
             _ => server.name.as_str(),
         });
+        let servers = servers.collect::<Vec<_>>().join(",");
         let names = [
-            session.header.session.as_str(),
-            server.unwrap_or_default(),
+            episode.id.as_str(),
+            servers.as_str(),
             episode.host.as_ref().map_or("", |host| host.name.as_str()),
-            session.header.agent_model.as_deref().unwrap_or_default(),
+            super::model(found),
         ];
-        let calls = if session.is_probe { "probe".to_owned() } else { counts.calls.to_string() };
+        let calls = if found.is_probe() { "probe".to_owned() } else { counts.calls.to_string() };
         let numbers = [
             calls,
             counts.errors.to_string(),
@@ -130,8 +159,15 @@ impl Table {
             (self.probes, "probe", "not counted"),
             (self.lost_lines, "line", "not recorded"),
             (self.bad_lines, "line", "skipped"),
-            (self.unread, "log", "not readable"),
+            (self.unread_runs, "run", "not readable"),
+            (self.broken_files, "file", "not read to the end"),
+            (self.unread_files, "file", "not readable"),
+            (self.unread_logs, "log", "not readable"),
         ];
+        if self.runs > 0 {
+            let runs = counted(self.runs, "run");
+            totals += &["; ", &self.solved.to_string(), " of ", &runs, " solved"].concat();
+        }
         for (count, word, what) in more.into_iter().filter(|(count, ..)| *count > 0) {
             totals += "; ";
             totals += &counted(count, word);
@@ -142,18 +178,24 @@ impl Table {
         writeln!(out, "\n{totals}")
     }
 
-    fn add(&mut self, session: &Session, counts: Counts) {
+    fn add(&mut self, found: &Found, counts: Counts) {
         self.read += 1;
-        self.lost_lines = self.lost_lines.saturating_add(session.report.lost_lines);
-        self.bad_lines += session.report.bad_lines;
-        if session.is_probe {
+        for log in &found.logs {
+            self.lost_lines = self.lost_lines.saturating_add(log.report.lost_lines);
+            self.bad_lines += log.report.bad_lines;
+        }
+        if found.logs.is_empty() && found.episode.source != Source::Atif {
+            self.runs += 1;
+            self.solved += u64::from(found.episode.reward > 1.0 - SOLVED_WITHIN);
+        }
+        if found.is_probe() {
             self.probes += 1;
             return;
         }
         self.sums.calls += counts.calls;
         self.sums.errors += counts.errors;
         self.sums.turns += counts.turns;
-        self.duration_ms = self.duration_ms.saturating_add(session.episode.duration_ms);
+        self.duration_ms = self.duration_ms.saturating_add(found.episode.duration_ms);
     }
 
     fn write(

@@ -2,15 +2,17 @@
 
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
-use std::path::Path;
 
 use hoist_trace::episode::{
-    AssistantTurn, Episode, Event, Implementation, MadeBy, ToolCall, ToolResult, UserMessage,
+    AssistantTurn, Episode, Event, Implementation, MadeBy, Server, Source, ToolCall, ToolResult,
+    Usage, UserMessage,
 };
-use hoist_trace::mcp::{Finding, FindingKind, Session};
+use hoist_trace::log::{Header, ReadReport};
+use hoist_trace::mcp::{Finding, FindingKind};
+use hoist_trace::sessions::Found;
 use jiff::Timestamp;
 
-use super::torn_bytes;
+use super::{model, torn_bytes};
 use crate::text::{Line, counted, duration, file};
 
 /// Writes a session, and what has been added to it when it is read again: nothing that was written
@@ -21,7 +23,7 @@ pub(super) struct Timeline {
     /// Whether the session may still go on.
     follows: bool,
     /// The lines of the heading that were written, by what they are about.
-    head: HashMap<&'static str, String>,
+    head: HashSet<(&'static str, String)>,
     /// The place up to which everything was written.
     shown_to: u64,
     /// The turn that the last call was of.
@@ -48,7 +50,7 @@ impl Timeline {
         Self {
             width,
             follows: false,
-            head: HashMap::new(),
+            head: HashSet::new(),
             shown_to: 0,
             turn: None,
             said: HashMap::new(),
@@ -62,51 +64,54 @@ impl Timeline {
     }
 
     /// Writes what is known of the session and was not written before.
-    pub(super) fn head(
-        &mut self,
-        session: &Session,
-        path: &Path,
-        out: &mut impl Write,
-    ) -> io::Result<()> {
+    pub(super) fn head(&mut self, found: &Found, out: &mut impl Write) -> io::Result<()> {
         let first = self.head.is_empty();
-        let episode = &session.episode;
+        let episode = &found.episode;
         let mut lines = vec![
-            ("session", session.header.session.clone()),
-            ("started", self.started(session)),
-            ("server", server(session)),
-            ("command", command(session)),
-            ("host", episode.host.as_ref().map(named).unwrap_or_default()),
-            ("agent", session.header.agent_model.clone().unwrap_or_default()),
-            ("missing", missing(session, self.follows)),
+            ("session", episode.id.clone()),
+            ("task", episode.task_id.clone().unwrap_or_default()),
+            ("started", self.started(found)),
         ];
+        lines.extend(episode.servers.iter().map(|one| ("server", server(one))));
+        lines.extend(found.logs.iter().map(|log| ("command", command(&log.header))));
+        lines.extend([
+            ("host", episode.host.as_ref().map(named).unwrap_or_default()),
+            ("agent", model(found).to_owned()),
+            ("used", used(&episode.usage)),
+            ("missing", missing(found, self.follows)),
+        ]);
+        if found.logs.is_empty() && episode.source != Source::Atif {
+            lines.push(("reward", episode.reward.to_string()));
+        }
         if !self.follows {
-            lines.push(("calls", calls(session)));
-            if session.findings.problems > 0 {
-                let broken = counted(session.findings.problems, "broken rule");
-                lines
-                    .push(("odd", format!("{broken}; `hoist validate {}` lists them", file(path))));
+            lines.push(("calls", calls(episode)));
+            let broken = found.oddities.iter().filter(|oddity| oddity.is_problem()).count() as u64;
+            let in_logs: u64 = found.logs.iter().map(|log| log.findings.problems).sum();
+            if broken + in_logs > 0 {
+                let broken = counted(broken + in_logs, "broken rule");
+                let file = file(&found.path);
+                lines.push(("odd", format!("{broken}; `hoist validate {file}` lists them")));
             }
         }
         for (about, text) in lines {
-            if text.is_empty() || self.head.get(about) == Some(&text) {
+            if text.is_empty() || !self.head.insert((about, text.clone())) {
                 continue;
             }
             let mut line = Line::of(self.width);
             line.push(&format!("{about:<9}")).push(&text);
             writeln!(out, "{}", line.finish())?;
-            self.head.insert(about, text);
         }
         if first { writeln!(out) } else { Ok(()) }
     }
 
     /// Writes what happened since the last time.
-    pub(super) fn go_on(&mut self, session: &Session, out: &mut impl Write) -> io::Result<()> {
-        let episode = &session.episode;
+    pub(super) fn go_on(&mut self, found: &Found, out: &mut impl Write) -> io::Result<()> {
+        let episode = &found.episode;
         let calls: HashMap<&str, &ToolCall> =
             episode.calls().map(|call| (call.id.as_str(), call)).collect();
         let answered: HashSet<&str> =
             episode.results().map(|result| result.call.as_str()).collect();
-        let mut items = items(session);
+        let mut items = items(found);
         items.retain(|(seq, item)| match item {
             // What the model says may be added to a turn that has begun.
             Item::Says(turn) => {
@@ -140,7 +145,7 @@ impl Timeline {
         }
         self.cancellations(episode, out)?;
         if !self.follows && episode.events.is_empty() {
-            let what = if session.is_probe {
+            let what = if found.is_probe() {
                 "A probe: the host only asked which revisions of the protocol the server speaks."
             } else {
                 "No tool was called."
@@ -150,8 +155,9 @@ impl Timeline {
         Ok(())
     }
 
-    fn started(&self, session: &Session) -> String {
-        let started_ms = session.header.started_unix_ms;
+    fn started(&self, found: &Found) -> String {
+        let episode = &found.episode;
+        let Some(started_ms) = episode.started_unix_ms else { return String::new() };
         let time =
             i64::try_from(started_ms).ok().and_then(|ms| Timestamp::from_millisecond(ms).ok());
         let mut text = match time {
@@ -160,7 +166,7 @@ impl Timeline {
         };
         if !self.follows {
             text.push_str(", took ");
-            text.push_str(&duration(session.episode.duration_ms));
+            text.push_str(&duration(episode.duration_ms));
         }
         text
     }
@@ -224,14 +230,16 @@ impl Timeline {
 }
 
 /// Everything to write, in order.
-fn items(session: &Session) -> Vec<(u64, Item<'_>)> {
+fn items(found: &Found) -> Vec<(u64, Item<'_>)> {
     let mut items: Vec<(u64, Item<'_>)> = Vec::new();
-    for finding in &session.findings.first {
+    // Of several logs, lines are no places in the session.
+    let log = if let [log] = found.logs.as_slice() { Some(log) } else { None };
+    for finding in log.iter().flat_map(|log| &log.findings.first) {
         if let FindingKind::Gap { .. } = finding.kind {
             items.push((finding.line, Item::Gap(finding)));
         }
     }
-    for event in &session.episode.events {
+    for event in &found.episode.events {
         match event {
             Event::User(message) => items.push((message.seq, Item::User(message))),
             Event::Assistant(turn) => {
@@ -288,34 +296,38 @@ fn named(implementation: &Implementation) -> String {
     format!("{} {}", implementation.name, implementation.version).trim_end().to_owned()
 }
 
-/// The server by all that is known of it: the user's name for it, what it calls itself, its
-/// revision.
-fn server(session: &Session) -> String {
+/// A server by all that is known of it: the user's name for it, what it calls itself, its revision.
+fn server(server: &Server) -> String {
     let mut parts = Vec::new();
-    if let Some(server) = session.episode.servers.first() {
-        let own = server.implementation.as_ref().map(named).filter(|own| !own.is_empty());
-        match (server.name.as_str(), own) {
-            ("", None) => {}
-            ("", Some(own)) => parts.push(own),
-            (name, None) => parts.push(name.to_owned()),
-            (name, Some(own)) if own.split(' ').next() == Some(name) => parts.push(own),
-            (name, Some(own)) => parts.push(format!("{name} ({own})")),
-        }
-        if let Some(version) = &server.protocol_version {
-            parts.push(format!("protocol {version}"));
-        }
+    let own = server.implementation.as_ref().map(named).filter(|own| !own.is_empty());
+    match (server.name.as_str(), own) {
+        ("", None) => {}
+        ("", Some(own)) => parts.push(own),
+        (name, None) => parts.push(name.to_owned()),
+        (name, Some(own)) if own.split(' ').next() == Some(name) => parts.push(own),
+        (name, Some(own)) => parts.push(format!("{name} ({own})")),
+    }
+    if let Some(version) = &server.protocol_version {
+        parts.push(format!("protocol {version}"));
     }
     parts.join(", ")
 }
 
 /// How the server is reached.
-fn command(session: &Session) -> String {
-    let header = &session.header;
+fn command(header: &Header) -> String {
     header.server_url.clone().unwrap_or_else(|| header.server_command.join(" "))
 }
 
-fn calls(session: &Session) -> String {
-    let episode = &session.episode;
+fn used(usage: &Usage) -> String {
+    let mut parts = Vec::new();
+    for (tokens, what) in [(usage.input_tokens, "read"), (usage.output_tokens, "written")] {
+        parts.extend(tokens.map(|tokens| format!("{} {what}", counted(tokens, "token"))));
+    }
+    parts.extend(usage.cost_usd.map(|cost| format!("{cost} USD")));
+    parts.join(", ")
+}
+
+fn calls(episode: &Episode) -> String {
     let (all, results) = (episode.calls().count() as u64, episode.results().count() as u64);
     let errors = episode.results().filter(|result| result.is_error).count() as u64;
     let turns = episode.turns().count() as u64;
@@ -329,22 +341,26 @@ fn calls(session: &Session) -> String {
     parts.join(", ")
 }
 
-/// What the log lacks. A last line without its end is still being written, as far as is known,
+/// What the logs lack. A last line without its end is still being written, as far as is known,
 /// where the session may go on.
-fn missing(session: &Session, follows: bool) -> String {
-    let report = &session.report;
+fn missing(found: &Found, follows: bool) -> String {
+    let sum = |count: fn(&ReadReport) -> u64| {
+        found.logs.iter().map(|log| count(&log.report)).fold(0, u64::saturating_add)
+    };
     let mut parts = Vec::new();
-    if report.lost_lines > 0 {
+    let lost = sum(|report| report.lost_lines);
+    if lost > 0 {
         let (lines, bytes) =
-            (counted(report.lost_lines, "line"), counted(report.lost_bytes, "byte"));
+            (counted(lost, "line"), counted(sum(|report| report.lost_bytes), "byte"));
         parts.push(format!("{lines} not recorded ({bytes})"));
     }
-    if report.bad_lines > 0 {
-        parts.push(format!("{} not readable", counted(report.bad_lines, "line")));
+    let bad = sum(|report| report.bad_lines);
+    if bad > 0 {
+        parts.push(format!("{} not readable", counted(bad, "line")));
     }
-    let torn_bytes = torn_bytes(session);
-    if torn_bytes > 0 && !follows {
-        parts.push(format!("the last line is torn ({})", counted(torn_bytes, "byte")));
+    let torn = sum(torn_bytes);
+    if torn > 0 && !follows {
+        parts.push(format!("the last line is torn ({})", counted(torn, "byte")));
     }
     parts.join(", ")
 }

@@ -89,7 +89,7 @@ fn what_is_not_there_or_no_file_is_said() {
     for command in ["show", "validate"] {
         let said = dir.hoist([command, "dir.jsonl", "."]);
         assert_eq!((said.code, said.stdout.as_str()), (Some(1), ""), "{said:?}");
-        let expected = format!("hoist {command}: no session log (*.jsonl) in dir.jsonl, .\n");
+        let expected = format!("hoist {command}: no session in dir.jsonl, .\n");
         assert_eq!(said.stderr, expected);
     }
 }

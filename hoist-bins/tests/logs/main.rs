@@ -7,5 +7,6 @@ mod bad_input;
 mod files;
 mod follow;
 mod redact;
+mod runs;
 mod show;
 mod validate;

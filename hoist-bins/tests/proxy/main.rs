@@ -23,4 +23,5 @@ mod recording;
 #[cfg(target_os = "linux")]
 mod sdks;
 mod soak;
+mod trajectories;
 mod ways;

@@ -125,8 +125,29 @@ impl Episode {
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Source {
-    /// A session log of `hoist-mcp`.
+    /// Session logs of `hoist-mcp`: one, or those of one host session.
     HoistMcp,
+    /// A run in a results file of τ²-bench, trimmed ones and folders included.
+    Tau2,
+    /// A run of τ²-bench that was exported alone, with its task.
+    Tau2Task,
+    /// A run in a file of the original τ-bench.
+    TauBench,
+    /// A trajectory in the Agent Trajectory Interchange Format.
+    Atif,
+}
+
+impl Source {
+    /// The name it has in an episode.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::HoistMcp => "hoist-mcp",
+            Self::Tau2 => "tau2",
+            Self::Tau2Task => "tau2-task",
+            Self::TauBench => "tau-bench",
+            Self::Atif => "atif",
+        }
+    }
 }
 
 /// A program that speaks MCP, as it names itself.

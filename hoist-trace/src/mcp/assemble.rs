@@ -28,7 +28,7 @@ pub(super) fn assemble(header: &Header, linked: Linker) -> Episode {
     for tool in &mut episode.tools {
         tool.server.clone_from(&server);
     }
-    episode.events = events(&server, calls, said, &episode.tools);
+    episode.events = events(&episode.servers, calls, said, &episode.tools);
     episode
 }
 
@@ -49,7 +49,13 @@ enum Moment {
     Delivered(usize),
 }
 
-fn events(server: &str, calls: Vec<Call>, said: Vec<Said>, tools: &[Tool]) -> Vec<Event> {
+/// The events of calls to these servers, and of what was said.
+pub(super) fn events(
+    servers: &[Server],
+    calls: Vec<Call>,
+    said: Vec<Said>,
+    tools: &[Tool],
+) -> Vec<Event> {
     let mut moments = Vec::with_capacity(calls.len() * 3 + said.len());
     for (n, said) in said.iter().enumerate() {
         moments.push((said.at.seq, said.at.t_ms, Moment::Said(n)));
@@ -125,7 +131,7 @@ fn events(server: &str, calls: Vec<Call>, said: Vec<Said>, tools: &[Tool]) -> Ve
         made.turn = turn;
         made.seq = call.at.seq;
         made.t_ms = call.at.t_ms;
-        server.clone_into(&mut made.server);
+        made.server.clone_from(&servers[call.server].name);
         made.made_by = call.made_by;
         made.cancelled = call.cancelled.is_some();
         turns[turn as usize].calls.push(made);

@@ -27,6 +27,8 @@ pub(super) struct At {
 pub(super) struct Call {
     pub(super) at: At,
     pub(super) id: String,
+    /// Which of the session's servers it was made to.
+    pub(super) server: usize,
     pub(super) name: String,
     pub(super) arguments: Json,
     pub(super) made_by: MadeBy,
@@ -375,6 +377,7 @@ impl Linker {
         self.calls.push(Call {
             at,
             id: unique(&mut self.ids, id.to_string()),
+            server: 0,
             name: members.name.0.into_owned(),
             arguments,
             made_by,
@@ -608,7 +611,7 @@ fn member(params: Option<&RawValue>, name: &str) -> Option<String> {
     Members::of(params?.get())?.text(name)
 }
 
-fn unique(ids: &mut HashMap<String, u32>, id: String) -> String {
+pub(super) fn unique(ids: &mut HashMap<String, u32>, id: String) -> String {
     let count = ids.entry(id.clone()).or_insert(0);
     *count += 1;
     if *count == 1 { id } else { format!("{id}#{count}") }

@@ -4,6 +4,7 @@ mod assemble;
 mod finding;
 mod lenient;
 mod link;
+mod merge;
 mod peers;
 mod result;
 mod tools;
@@ -18,6 +19,7 @@ use crate::episode::{Episode, Manifest};
 use crate::log::{Entry, Header, LogError, LogReader, ReadReport};
 use assemble::assemble;
 use link::Linker;
+pub(crate) use merge::{merge, name_after_servers};
 
 /// A whole log in memory.
 #[derive(Debug)]
@@ -135,7 +137,27 @@ pub fn read_session(path: &Path) -> Result<Session, LogError> {
 /// # Errors
 ///
 /// [`LogError::Io`].
-pub fn read_session_from<R: BufRead>(mut reader: LogReader<R>) -> Result<Session, LogError> {
+pub fn read_session_from<R: BufRead>(reader: LogReader<R>) -> Result<Session, LogError> {
+    read_linked(reader).map(|linked| {
+        let Linked { header, linker, report, problems, findings, is_probe } = linked;
+        let episode = assemble(&header, linker);
+        Session { header, episode, report, problems, findings, is_probe }
+    })
+}
+
+/// A log that was read, and not yet made an episode of.
+#[derive(Debug)]
+pub(crate) struct Linked {
+    pub(crate) header: Header,
+    linker: Linker,
+    pub(crate) report: ReadReport,
+    pub(crate) problems: Vec<LogError>,
+    pub(crate) findings: Findings,
+    pub(crate) is_probe: bool,
+}
+
+/// Reads a log to its end.
+pub(crate) fn read_linked<R: BufRead>(mut reader: LogReader<R>) -> Result<Linked, LogError> {
     let mut linker = Linker::default();
     let mut problems = Vec::new();
     let mut findings = Findings::default();
@@ -152,8 +174,36 @@ pub fn read_session_from<R: BufRead>(mut reader: LogReader<R>) -> Result<Session
     linker.findings.drain(..).for_each(|finding| findings.add(finding));
     let (header, report) = reader.into_parts();
     let is_probe = linker.is_probe();
-    let episode = assemble(&header, linker);
-    Ok(Session { header, episode, report, problems, findings, is_probe })
+    Ok(Linked { header, linker, report, problems, findings, is_probe })
+}
+
+/// What has to be known of a log before it can be put together with others.
+#[derive(Debug)]
+pub(crate) struct Outline {
+    /// What its server is called.
+    pub(crate) server: String,
+    pub(crate) is_probe: bool,
+    /// When the last line was recorded, after the start.
+    pub(crate) last_ms: u64,
+}
+
+/// Reads a log's outline, and keeps nothing else of it.
+pub(crate) fn outline<R: BufRead>(mut reader: LogReader<R>) -> Result<Outline, LogError> {
+    let mut linker = Linker::lean();
+    for item in &mut reader {
+        match item {
+            Ok(entry) => linker.push(&entry),
+            Err(error) if error.is_bad_line() => {}
+            Err(error) => return Err(error),
+        }
+        linker.findings.clear();
+    }
+    let own = linker.peers.server.as_ref().map(|server| server.name.as_str());
+    Ok(Outline {
+        server: assemble::server_name(reader.header(), own),
+        is_probe: linker.is_probe(),
+        last_ms: linker.last_ms,
+    })
 }
 
 /// Says everything that is odd about a log, as it is found, and keeps none of it.
