@@ -103,6 +103,8 @@ fn serve(
             let (url, closed) = (listening.url().to_owned(), listening.closed());
             let proxy = Proxy::new(listening, server).on_session(listen::tell(stderr));
             if let Some(dir) = &options.record {
+                // Not each host is to learn of it in turn.
+                hoist_trace::create_log_dir(dir)?;
                 stderr.say(&format!("recording to {}", dir.display()));
             }
             let proxy = with_layers(proxy, options, surroundings, layers, stderr);

@@ -13,6 +13,7 @@ use crate::diagnostics::{complain, report_to, with_causes};
 use crate::listen;
 use crate::logs;
 use crate::mcp::{EXIT_FAILED, runtime};
+use crate::text;
 
 /// The exit code when something was asked that was not recorded, or nothing can be served.
 const EXIT_PROBLEM: u8 = 1;
@@ -26,7 +27,7 @@ pub(crate) fn run(options: &ReplayOptions, program: &str) -> u8 {
     let server = ReplayServer::new(recording)
         .strict(options.strict)
         .pace(options.pace)
-        .on_miss(move |miss| tell.say(&miss.to_string()));
+        .on_miss(move |miss| tell.say(&text::visible(&miss.to_string())));
     match serve(options.listen, server.clone(), &stderr) {
         Ok(()) if options.strict && server.misses() > 0 => EXIT_PROBLEM,
         Ok(()) => 0,

@@ -306,6 +306,7 @@ fn what_cannot_be_listened_on_is_said() {
         "cannot read --listen-token-file",
     );
     check(&["--listen", &taken], 125, "cannot listen on");
+    check(&["--listen", local, "--record", "/proc/no"], 125, "cannot create the log directory");
     let tls = ["--listen-tls-cert", &*empty, "--listen-tls-key", &*empty];
     check(&[&["--listen", local][..], &tls].concat(), 2, "no certificate in PEM form");
     check(&["--listen", "nowhere"], 2, "--listen takes an IP address and a port");

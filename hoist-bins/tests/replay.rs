@@ -87,6 +87,11 @@ fn what_was_not_recorded_is_said_and_with_strict_a_failure() {
         let stdout = String::from_utf8(output.stdout).unwrap();
         assert!(stdout.contains(r#""id":3,"error":{"code":-32602"#), "{stdout}");
     }
+    // A host's text is shown, and obeyed by no terminal.
+    let odd = r#"{"jsonrpc":"2.0","id":9,"method":"x\u001b]0;y\u0007\u202e\r\nz"}"#;
+    let output = replay(&[path], &format!("{odd}\n"));
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(stderr.contains("x\\x1b]0;y\\x07\\u{202e}"), "{stderr:?}");
     // Once more than it was recorded is too often only with the flag.
     let last = ASKED.lines().last().unwrap();
     let more = format!("{ASKED}{last}\n");

@@ -56,6 +56,15 @@ pub enum Error {
         max_bytes: usize,
     },
 
+    /// An answer is longer than the limit, so its requester gets this in its place.
+    #[error("the answer of {len_bytes} bytes is over the limit of {max_bytes} bytes")]
+    AnswerTooLong {
+        /// Its length, in bytes.
+        len_bytes: u64,
+        /// The limit, in bytes.
+        max_bytes: usize,
+    },
+
     /// A host's message that the server might read in another way than the layers did.
     #[error("the message can be read in two ways: {0}")]
     Ambiguous(Ambiguity),

@@ -21,7 +21,8 @@ pub fn wire_error(error: &Error) -> (i64, String) {
             (INVALID_REQUEST, format!("hoist: {error}, so it was not forwarded"))
         }
         Error::MessageTooLong { .. } => (INVALID_REQUEST, format!("hoist: {error}")),
-        Error::Cancelled
+        Error::AnswerTooLong { .. }
+        | Error::Cancelled
         | Error::Closed { .. }
         | Error::TooEarly
         | Error::TooManyHeld { .. }

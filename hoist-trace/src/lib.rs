@@ -20,4 +20,4 @@ pub use episode::Episode;
 pub use json::Json;
 
 #[cfg(feature = "recorder")]
-pub use recorder::{CreateError, RecordLayer, RecordOptions, Recorder, Report};
+pub use recorder::{CreateError, RecordLayer, RecordOptions, Recorder, Report, create_log_dir};

@@ -470,7 +470,11 @@ impl<'a> Exchanges<'a> {
                 self.core.send_own(direction.reverse(), ENGINE, line);
             }
             // The other side waits for this answer: it gets an error in its place.
-            ScannedKind::Response => self.answer_with_error(direction, id, &error),
+            ScannedKind::Response => {
+                let max_bytes = self.core.limits.max_message_bytes;
+                let error = Error::AnswerTooLong { len_bytes, max_bytes };
+                self.answer_with_error(direction, id, &error);
+            }
             _ => {}
         }
     }

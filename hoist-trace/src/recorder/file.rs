@@ -50,17 +50,34 @@ pub(super) struct Created {
     pub(super) len_bytes: u64,
 }
 
-/// Makes `<dir>/<header.session>.jsonl` and writes the header. Where the name is taken (two
-/// machines or containers with one directory), `-2`, `-3` … is added to the session's name, in the
-/// header too. On an error no file is left.
-pub(super) fn create(dir: &Path, header: &mut Header) -> Result<Created, CreateError> {
+/// Makes the directory for logs if it is missing, and sees that logs can be made in it: for a program
+/// whose first session may begin long after it was started.
+///
+/// # Errors
+///
+/// [`CreateError`]; nothing is left then but the directory.
+pub fn create_log_dir(dir: &Path) -> Result<(), CreateError> {
+    make_dir(dir)?;
+    let path = dir.join(format!(".hoist-{}", std::process::id()));
+    let probed = open_new(&path).and_then(|_| fs::remove_file(&path));
+    probed.map_err(|source| CreateError::File { path, source })
+}
+
+fn make_dir(dir: &Path) -> Result<(), CreateError> {
     create_dir(dir).map_err(|source| {
         let dir = dir.to_owned();
         if dir.symlink_metadata().is_ok() && !dir.is_dir() {
             return CreateError::NotADirectory { dir };
         }
         CreateError::Directory { dir, source }
-    })?;
+    })
+}
+
+/// Makes `<dir>/<header.session>.jsonl` and writes the header. Where the name is taken (two
+/// machines or containers with one directory), `-2`, `-3` … is added to the session's name, in the
+/// header too. On an error no file is left.
+pub(super) fn create(dir: &Path, header: &mut Header) -> Result<Created, CreateError> {
+    make_dir(dir)?;
     let session = header.session.clone();
     let mut number = 1;
     let (mut file, path) = loop {

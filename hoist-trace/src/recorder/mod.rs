@@ -19,7 +19,7 @@ use hoist_proxy_core::{
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-pub use file::CreateError;
+pub use file::{CreateError, create_log_dir};
 pub use options::RecordOptions;
 
 use crate::log::Origin;

@@ -100,7 +100,8 @@ impl State {
         let call = call.as_ref().map(|(name, arguments)| (&**name, &**arguments));
         let recording = Arc::clone(&self.server.recording);
         let nearest = call.and_then(|(name, arguments)| recording.nearest(name, arguments));
-        let miss = Miss { method: &question.method, call, nearest };
+        let used_up = recording.answer(question, 0, true).is_some();
+        let miss = Miss { method: &question.method, call, nearest, used_up };
         self.server.missed(&miss);
         let is_known = recording.knows(&question.method);
         let code = if is_known { INVALID_PARAMS } else { METHOD_NOT_FOUND };

@@ -59,11 +59,19 @@ pub struct Miss<'a> {
     pub call: Option<(&'a str, &'a str)>,
     /// The recorded call that is nearest to it, tool and arguments.
     pub nearest: Option<(&'a str, &'a str)>,
+    /// Whether it was recorded, and has been asked more often than that.
+    pub used_up: bool,
 }
 
 impl fmt::Display for Miss<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.call {
+            Some((name, arguments)) if self.used_up => {
+                return write!(f, "{name} {arguments} was recorded, but not so often");
+            }
+            None if self.used_up => {
+                return write!(f, "{} was recorded, but not so often", self.method);
+            }
             Some((name, arguments)) => write!(f, "{name} {arguments} was not recorded")?,
             None => write!(f, "{} was not recorded as it is asked", self.method)?,
         }

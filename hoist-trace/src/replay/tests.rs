@@ -99,6 +99,7 @@ async fn what_was_never_asked_is_a_miss_that_names_the_nearest() {
     let nearest =
         r#"look {"a":1,"b":[3]} was not recorded; the nearest call is look {"a":1,"b":[2]}"#;
     assert_eq!(missed[0], nearest);
+    assert_eq!(missed[1], r#"look {"a":3} was recorded, but not so often"#);
     assert_eq!(missed[2], "resources/list was not recorded as it is asked");
 }
 

@@ -51,8 +51,8 @@ pub enum InvalidProxy {
     Scheme(String),
     /// It is no URL of a proxy.
     #[error(
-        "it is not as http://HOST:PORT, or http://USER:PASSWORD@HOST:PORT where in a user or a \
-         password / is written %2F, ? is %3F and # is %23"
+        "it is not as http://HOST:PORT; a user and a password stand in front of HOST, with an @ \
+         behind them, and in them / is written %2F, ? is %3F and # is %23"
     )]
     Malformed,
 }

@@ -197,7 +197,8 @@ impl Service {
             let said = said.to_str().unwrap_or_default();
             let is_agreed = agreed.as_deref().is_none_or(|agreed| agreed == said);
             if !is_agreed && !LEGACY_VERSIONS.contains(&said) {
-                let why = "MCP-Protocol-Version is not the revision that was agreed on";
+                let why =
+                    "MCP-Protocol-Version is no revision that is known, nor the one agreed on";
                 return Err(refusal(StatusCode::BAD_REQUEST, id, INVALID_REQUEST, why));
             }
         }
@@ -206,7 +207,8 @@ impl Service {
 
     async fn legacy(&self, headers: &HeaderMap, incoming: &Incoming, accepts: Accepts) -> Answer {
         let (session, agreed) = self.session(headers, incoming.messages().first())?;
-        let said = text(headers, &PROTOCOL_VERSION).map(str::to_owned).or(agreed);
+        // What was agreed on holds; a header may name another revision that is known.
+        let said = agreed.or_else(|| text(headers, &PROTOCOL_VERSION).map(str::to_owned));
         if matches!(incoming, Incoming::Batch(..))
             && said.as_deref().is_some_and(|said| said != BATCHES)
         {
@@ -326,7 +328,7 @@ impl Service {
             return Err(busy());
         }
         let _visit = session.visit();
-        let said = text(headers, &PROTOCOL_VERSION).or(agreed.as_deref());
+        let said = agreed.as_deref().or_else(|| text(headers, &PROTOCOL_VERSION));
         let is_primed = said.is_some_and(|said| said >= PRIMED_FROM);
         let attached = match headers.get(LAST_EVENT_ID) {
             None => session.listen(None, is_primed),
