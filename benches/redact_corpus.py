@@ -212,6 +212,7 @@ def main():
                                 for piece in pieces)
             return WORD.sub(dots, text)
 
+        phrases = set()
         same, alone, lines, longer = set(), [set(), set()], 0, 0
         for path in sorted(logs.iterdir()):
             texts = [path.read_text()] + [(copy / path.name).read_text() for copy in copies]
@@ -242,23 +243,25 @@ def main():
                         if len(value) >= 4 and len(value) <= 200 and value not in values and bits(value) >= 20 and not all(
                                 part in clear or is_one_digit(part) for word in WORD.findall(value) for part in parts(word)):
                             values.add(value)
-                # A clear word may have a value in it.
-                one, other = hidden(one), hidden(other)
                 lines += 1
                 longer += len(one) != len(other)
+                phrases.update(run.lower() for run in common_runs(one, other))
+                # A clear word may have a value in it by its spelling; several words do not.
+                one, other = hidden(one), hidden(other)
                 same.update(run.lower() for run in common_runs(one, other) if run.strip(".") )
                 for words, text in zip(alone, (one, other)):
                     words.update(word.lower() for word in WORD.findall(text))
         lower = {value.lower() for value in values}
-        starts = {}
-        for value in lower:
-            starts.setdefault(value[:4], []).append(value)
         leaks = set()
-        for run in same:
-            for at in range(len(run) - 3):
-                for value in starts.get(run[at:at + 4], ()):
-                    if run.startswith(value, at):
-                        leaks.add(value)
+        for runs_of, is_searched in ((same, str.isalnum), (phrases, lambda value: not value.isalnum())):
+            starts = {}
+            for value in filter(is_searched, lower):
+                starts.setdefault(value[:4], []).append(value)
+            for run in runs_of:
+                for at in range(len(run) - 3):
+                    for value in starts.get(run[at:at + 4], ()):
+                        if run.startswith(value, at):
+                            leaks.add(value)
         chance = [len(words & lower) for words in alone]
         print(f"{lines} lines, {len(became)} different texts and numbers, {len(values)} values of 20 bits; "
               f"{len(leaks)} in both copies, whole words in one by chance: {chance}; {longer} lines of two lengths")

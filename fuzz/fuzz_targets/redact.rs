@@ -44,7 +44,7 @@ fuzz_target!(|data: &[u8]| {
         .filter(|value| !is_revision(value))
         .collect();
     let copies: Vec<String> = (1..=3).map(|byte| copy(&entries, &clear, byte)).collect();
-    let leaks = leak::leaks(&values, &copies);
+    let leaks = leak::leaks(&values, &copies, &is_clear);
     assert!(leaks.is_empty(), "{leaks:?} in {}", copies[0]);
 });
 

@@ -78,6 +78,24 @@ impl Cipher {
         }
     }
 
+    /// Writes what a long word is exchanged for, holding neither whole: `word` is all that decides,
+    /// in lower case, and `symbols` are its characters.
+    pub(super) fn exchange_long(
+        &mut self,
+        word: &[u8],
+        symbols: impl Iterator<Item = Symbol>,
+        out: &mut String,
+    ) {
+        let seed = self.key.draw(&[b"very long", word]);
+        let key = &self.key;
+        let mut drawn = Stream::new(|block| key.draw(&[b"more", &seed, &block.to_le_bytes()]));
+        for symbol in symbols {
+            let radix = self.alphabets.radix(symbol.class);
+            let index = if radix > 1 { drawn.below(radix) } else { symbol.index };
+            out.push(self.alphabets.char(Symbol { index, ..symbol }));
+        }
+    }
+
     /// One round of a Feistel network: what the key draws from one half is added to the other, place
     /// by place, or taken off again.
     fn round(&self, round: u8, tweak: &[u8], word: &mut [u32], radices: &[u32], back: bool) {

@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn json_in_strings_is_json_after_it() {
-        let json = r#"{"text":"{\"name\":\"Sof\u00eda\",\"number\":[12345]}","other":"Sofía","total":12345}"#;
+        let json = r#"{"text":"{\"name\":\"Sof\\u00eda\",\"number\":[12345]}","other":"Sofía","total":12345}"#;
         let out = replaced(json);
         let outer: serde_json::Value = serde_json::from_str(&out).unwrap();
         let inner: serde_json::Value =

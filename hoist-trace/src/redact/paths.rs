@@ -8,7 +8,7 @@ use super::clear::{Clear, Rule, Source};
 use super::shapes::{is_key_like, is_personal};
 
 /// How many paths are counted; what stands at others never stays in clear.
-const MAX_PATHS: usize = 200_000;
+const MAX_PATHS: usize = 100_000;
 
 /// More different values than this at a path, and none of them is a constant.
 const MAX_VALUES: usize = 16;

@@ -1,5 +1,7 @@
 //! What the schemas of a tool declare.
 
+use std::collections::BTreeSet;
+
 use super::clear::{Clear, Rule, Source};
 use super::scan::{Part, Scanner, Token, decode};
 
@@ -7,11 +9,14 @@ use super::scan::{Part, Scanner, Token, decode};
 const MAX_VALUES: usize = 64;
 const MAX_VALUE_BYTES: usize = 40;
 
+/// How many names and values are kept, about.
+const MAX_DECLARED: usize = 20_000;
+
 /// The names and values that schemas declare.
 #[derive(Debug, Default)]
 pub(super) struct Declared {
-    properties: Vec<String>,
-    values: Vec<String>,
+    properties: BTreeSet<String>,
+    values: BTreeSet<String>,
 }
 
 /// What a value of a schema is.
@@ -30,6 +35,10 @@ enum Within {
 impl Declared {
     /// Reads a JSON Schema.
     pub(super) fn read(&mut self, schema: &str) {
+        // Nobody has so many; it bounds what a list that changes all the time may take.
+        if self.properties.len() + self.values.len() > MAX_DECLARED {
+            return;
+        }
         let mut scanner = Scanner::new(schema);
         let mut stack: Vec<Within> = Vec::new();
         let mut next = Within::Schema;
@@ -55,7 +64,7 @@ impl Declared {
                 Token::Close { .. } => {
                     if stack.pop() == Some(Within::Enum) {
                         if values.len() <= MAX_VALUES {
-                            self.values.append(&mut values);
+                            self.values.extend(values.drain(..));
                         }
                         values.clear();
                     }
@@ -64,7 +73,7 @@ impl Declared {
                 Token::Key(key) => match within {
                     Some(Within::Properties { declared }) => {
                         if declared && is_name(key) {
-                            self.properties.push(key.to_owned());
+                            self.properties.insert(key.to_owned());
                         }
                         next = Within::Schema;
                     }
@@ -77,14 +86,16 @@ impl Declared {
                         (Some(Within::Enum), _) if is_listed(text) => values.push(text.clone()),
                         // A default may be anybody's folder.
                         (Some(Within::Schema), Within::Default) if is_plain(text) => {
-                            self.values.push(text.clone());
+                            self.values.insert(text.clone());
                         }
                         _ => {}
                     }
                 }
                 Token::Number(number) if number.len() <= 3 => match (within, next) {
                     (Some(Within::Enum), _) => values.push(number.to_owned()),
-                    (Some(Within::Schema), Within::Default) => self.values.push(number.to_owned()),
+                    (Some(Within::Schema), Within::Default) => {
+                        self.values.insert(number.to_owned());
+                    }
                     _ => {}
                 },
                 Token::Number(_) | Token::Literal(_) => {}
@@ -93,11 +104,10 @@ impl Declared {
     }
 
     pub(super) fn finish(self, clear: &mut Clear) {
-        for (rule, mut values) in
+        for (rule, values) in
             [(Rule::SchemaProperty, self.properties), (Rule::SchemaValue, self.values)]
         {
-            values.sort_unstable();
-            values.dedup();
+            let values: Vec<String> = values.into_iter().collect();
             if !values.is_empty() {
                 let distinct = values.len() as u64;
                 clear.add(Source { rule, path: Vec::new(), values, distinct });
@@ -164,11 +174,10 @@ mod tests {
                "$defs":{"Thing":{"properties":{"inner":{}}}},"required":["gizmo"]}"#,
         );
         let mut clear = Clear::new();
-        let Declared { mut properties, mut values } = declared;
-        properties.sort_unstable();
-        values.sort_unstable();
-        assert_eq!(properties, ["gizmo", "home", "inner", "mail", "nested", "obj", "widget"]);
-        assert_eq!(values, ["25", "fixed", "mint-2", "vanilla"]);
+        let Declared { properties, values } = declared;
+        let listed = |all: &BTreeSet<String>| all.iter().cloned().collect::<Vec<_>>().join(" ");
+        assert_eq!(listed(&properties), "gizmo home inner mail nested obj widget");
+        assert_eq!(listed(&values), "25 fixed mint-2 vanilla");
         Declared { properties, values }.finish(&mut clear);
         assert_eq!(clear.rule("gizmo"), Some(Rule::SchemaProperty));
         assert_eq!(clear.rule("vanilla"), Some(Rule::SchemaValue));

@@ -25,11 +25,15 @@ const MAX_NESTED: u8 = 4;
 /// How many different values are told from keys; with more, no key stays that nobody declares.
 const MAX_VALUES: usize = 1 << 20;
 
+/// How many tools' names stay.
+const MAX_TOOLS: usize = 10_000;
+
 /// How many different codes of errors stay.
 const MAX_CODES: usize = 256;
 
-/// How many unanswered requests are kept.
+/// How many unanswered requests are kept, and how long their ids may be.
 const MAX_PENDING: usize = 10_000;
+const MAX_ID_BYTES: usize = 1_000;
 
 /// Counts what a dataset holds, in bounded memory: the first of two passes.
 ///
@@ -212,7 +216,7 @@ impl Survey {
                     what = call.name;
                 }
             }
-            if let Some(id) = id.filter(|_| from != Origin::Server)
+            if let Some(id) = id.filter(|id| from != Origin::Server && id.len() <= MAX_ID_BYTES)
                 && self.pending.len() < MAX_PENDING
             {
                 self.pending.insert(id, what);
@@ -271,7 +275,7 @@ impl Survey {
 
     /// A tool's name, if it is spelt as MCP says.
     fn tool(&mut self, name: &str) {
-        if is_name(name) && !self.tools.contains(name) {
+        if is_name(name) && self.tools.len() < MAX_TOOLS && !self.tools.contains(name) {
             self.tools.insert(name.to_owned());
         }
     }

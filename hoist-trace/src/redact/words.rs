@@ -15,6 +15,9 @@ use super::letters::{Alphabets, Symbol};
 const MAX_REMEMBERED: usize = 1 << 17;
 const MAX_REMEMBERED_BYTES: usize = 64;
 
+/// Words of so many bytes are not taken apart in memory: one may be a picture of megabytes.
+const LONG_BYTES: usize = 1 << 10;
+
 /// How many digits of an exponent are left.
 const MAX_EXPONENT_DIGITS: usize = 3;
 
@@ -48,6 +51,8 @@ enum Became {
 pub(super) struct Words {
     cipher: Cipher,
     clear: Clear,
+    /// For reading long words while the cipher writes by its own.
+    long_alphabets: Alphabets,
     remembered: HashMap<Box<str>, (Box<str>, Became)>,
     pub(super) replaced: Replaced,
     /// How often each word stayed in clear.
@@ -60,6 +65,7 @@ impl Words {
         Self {
             cipher: Cipher::new(key),
             clear,
+            long_alphabets: Alphabets::default(),
             remembered: HashMap::new(),
             replaced: Replaced::default(),
             kept: BTreeMap::new(),
@@ -167,6 +173,10 @@ impl Words {
                 out.push_str(word);
                 return Became::Clear;
             }
+            if word.len() >= LONG_BYTES {
+                self.long(word, out);
+                return Became::Id;
+            }
             let mut symbols: Vec<_> =
                 word.chars().map(|c| self.cipher.alphabets.symbol(c)).collect();
             let clear = &self.clear;
@@ -187,6 +197,10 @@ impl Words {
                 continue;
             }
             became = Became::Word;
+            if part.len() >= LONG_BYTES {
+                self.long(part, out);
+                continue;
+            }
             let mut symbols: Vec<_> =
                 part.chars().map(|c| self.cipher.alphabets.symbol(c)).collect();
             let clear = &self.clear;
@@ -211,6 +225,17 @@ impl Words {
             out.push_str(digits);
             return Became::Clear;
         }
+        if core.len() >= LONG_BYTES {
+            let last = core.len() - 1;
+            let symbols = core.bytes().enumerate();
+            let symbols = symbols.map(|(at, byte)| Symbol::digit(byte, at == 0 || at == last));
+            let (before, after) =
+                digits.split_at(digits.len() - digits.trim_start_matches('0').len());
+            out.push_str(before);
+            self.cipher.exchange_long(core.as_bytes(), symbols, out);
+            out.push_str(&after[core.len()..]);
+            return Became::Number;
+        }
         let leading = digits.len() - digits.trim_start_matches('0').len();
         let trailing = digits.len() - leading - core.len();
         let last = core.len() - 1;
@@ -234,6 +259,14 @@ impl Words {
         let text = whole(&mut self.cipher.alphabets, &symbols);
         out.push_str(&text);
         Became::Number
+    }
+
+    /// Writes what a long word, or part of one, is replaced by.
+    fn long(&mut self, word: &str, out: &mut String) {
+        let mut alphabets = std::mem::take(&mut self.long_alphabets);
+        let symbols = word.chars().map(|c| alphabets.symbol(c));
+        self.cipher.exchange_long(word.to_ascii_lowercase().as_bytes(), symbols, out);
+        self.long_alphabets = alphabets;
     }
 
     fn spell(&mut self, symbols: &[Symbol], out: &mut String) {
@@ -338,8 +371,31 @@ mod tests {
             assert_eq!(width(digits), fits);
             assert_eq!(width(&token(&mut words, digits)), fits, "{digits}");
         }
+        let long = format!("00{}5000", "1203".repeat(400));
+        let other = token(&mut words, &long);
+        assert!(other.starts_with("00") && other.ends_with("000") && other.len() == long.len());
+        assert!(!other[2..].starts_with('0') && other != long && other == token(&mut words, &long));
         let big = token(&mut words, "12e45678");
         assert!(big.contains('e') && big != "12e45678", "{big}");
+    }
+
+    #[test]
+    fn long_words_keep_their_form() {
+        let mut words = words(1);
+        let long = "Aé9z_".repeat(1000);
+        let other = token(&mut words, &long);
+        assert_eq!((other.len(), other.chars().count()), (long.len(), long.chars().count()));
+        for (a, b) in long.chars().zip(other.chars()) {
+            assert_eq!(
+                (a.is_uppercase(), a.is_numeric(), a == '_'),
+                (b.is_uppercase(), b.is_numeric(), b == '_')
+            );
+        }
+        assert_ne!(other, long);
+        assert_eq!(token(&mut words, &long.to_ascii_lowercase()), other.to_ascii_lowercase());
+        assert_ne!(token(&mut words, &format!("{long}a"))[..100], other[..100]);
+        let letters = token(&mut words, &"abc".repeat(1000));
+        assert!(letters.len() == 3000 && letters != "abc".repeat(1000));
     }
 
     #[test]

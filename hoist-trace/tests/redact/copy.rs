@@ -1,7 +1,5 @@
 //! Logs, and their copies.
 
-use std::path::Path;
-
 use hoist_trace::log::{Content, Entry, Header, LogReader};
 use hoist_trace::redact::{Clear, Key, Redactor, Report, Survey, line_of};
 
@@ -103,7 +101,7 @@ pub(crate) fn leaks_of(logs: &[Log], copy: impl Fn(&[Log], &Key) -> Vec<Log>) ->
                 copy[at].contents().into_iter().map(|text| text.replace('\n', " ") + "\n").collect()
             })
             .collect();
-        found.extend(crate::leak::leaks(&values, &texts));
+        found.extend(crate::leak::leaks(&values, &texts, &is_clear));
     }
     found
 }
@@ -123,12 +121,16 @@ pub(crate) fn findings(log: &Log) -> Vec<(u64, &'static str)> {
     found
 }
 
+/// The session that a log holds.
+pub(crate) fn episode(log: &Log) -> hoist_trace::Episode {
+    let text = log.text();
+    let reader = LogReader::new(text.as_bytes(), "log").expect("it is a log");
+    hoist_trace::mcp::read_session_from(reader).expect("memory can be read").episode
+}
+
 /// What `hoist show` makes of it: turns, calls, times, errors.
 pub(crate) fn shown(log: &Log) -> Vec<String> {
-    let text = log.text();
-    let reader = LogReader::new(text.as_bytes(), Path::new("log")).expect("it is a log");
-    let session = hoist_trace::mcp::read_session_from(reader).expect("memory can be read");
-    let episode = session.episode;
+    let episode = episode(log);
     let mut all = vec![format!("{:?} {}", episode.started_unix_ms, episode.duration_ms)];
     for tool in &episode.tools {
         all.push(format!("{} {:?}", tool.name, tool.kind));

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use hoist_trace::log::{Content, Origin};
-use hoist_trace::redact::Rule;
+use hoist_trace::redact::{Redactor, Rule, Survey};
 
-use crate::copy::{Log, copied, findings, key, leaks_of, shown, surveyed};
+use crate::copy::{Log, copied, episode, findings, key, leaks_of, shown, surveyed};
 
 const NAMES: [(&str, &str); 8] = [
     ("Sofia", "Hernandez"),
@@ -181,6 +181,27 @@ fn the_copy_is_read_as_the_original_is() {
         let text = copy.text();
         let again = Log::read(&text);
         assert_eq!(again.entries, copy.entries);
+    }
+}
+
+/// Whether a session is copied as a log or as an episode makes no difference.
+#[test]
+fn an_episode_is_copied_as_its_log_is() {
+    let logs = sessions(12);
+    let mut survey = Survey::new();
+    for log in &logs {
+        survey.episode(&episode(log));
+    }
+    let clear = survey.finish();
+    assert_eq!(clear.rule("turquoise"), Some(Rule::Constant));
+    let mut redactor = Redactor::new(&key(9), clear.clone());
+    let mut of_logs = Redactor::new(&key(9), clear);
+    for log in &logs {
+        let copy = Log {
+            header: of_logs.header(&log.header),
+            entries: log.entries.iter().map(|entry| of_logs.entry(entry)).collect(),
+        };
+        assert_eq!(redactor.episode(&episode(log)), episode(&copy));
     }
 }
 

@@ -59,18 +59,56 @@ pub(crate) fn values(text: &str, is_clear: &dyn Fn(&str) -> bool) -> BTreeSet<St
 }
 
 /// The values of the input that stand in the same line of all copies.
-pub(crate) fn leaks(values: &BTreeSet<String>, copies: &[String]) -> BTreeSet<String> {
+pub(crate) fn leaks(
+    values: &BTreeSet<String>,
+    copies: &[String],
+    is_clear: &dyn Fn(&str) -> bool,
+) -> BTreeSet<String> {
     assert!(copies.len() > 1, "with one copy, chance cannot be told from a leak");
-    let lines: Vec<Vec<String>> = copies
+    // Each line as it is, and without clear words, one of which may have a value in it by its
+    // spelling; several words do not.
+    let lines: Vec<Vec<[String; 2]>> = copies
         .iter()
-        .map(|copy| copy.split('\n').map(|line| forms(line).join("\n").to_lowercase()).collect())
+        .map(|copy| {
+            let line = |line: &str| {
+                let line = forms(line).join("\n").to_lowercase();
+                let hidden = without_clear(&line, is_clear);
+                [line, hidden]
+            };
+            copy.split('\n').map(line).collect()
+        })
         .collect();
     let found = values.iter().filter(|value| {
+        let is_one_word = usize::from(value.chars().all(char::is_alphanumeric));
         (0..lines[0].len()).any(|at| {
-            lines.iter().all(|copy| copy.get(at).is_some_and(|line| line.contains(*value)))
+            let is_there = |line: &[String; 2]| line[is_one_word].contains(*value);
+            lines.iter().all(|copy| copy.get(at).is_some_and(is_there))
         })
     });
     found.cloned().collect()
+}
+
+/// The text with a dot for each character of a clear word.
+fn without_clear(text: &str, is_clear: &dyn Fn(&str) -> bool) -> String {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let end = rest.find(|c| is_word(c) != is_word(first)).unwrap_or(rest.len());
+        let (part, after) = rest.split_at(end);
+        let pieces: Vec<&str> =
+            if part.contains(char::is_numeric) { vec![part] } else { part.split('_').collect() };
+        let hidden = pieces.into_iter().map(|piece| {
+            if is_word(first) && (is_clear(piece) || is_one_digit(piece)) {
+                ".".repeat(piece.chars().count())
+            } else {
+                piece.to_owned()
+            }
+        });
+        out.push_str(&hidden.collect::<Vec<_>>().join("_"));
+        rest = after;
+    }
+    out
 }
 
 fn words_of(value: &str) -> impl Iterator<Item = String> {
