@@ -94,10 +94,11 @@ def bits(value):
     return len(re.findall(r"[^\W_]", value)) * math.log2(size) if size else 0
 
 
-def is_one_digit(word):
+def stays(word, clear):
+    """Whether a word is clear, or a digit among zeros, with up to three digits of an exponent."""
     mantissa, _, exponent = word.partition("e")
-    return mantissa.isascii() and mantissa.isdigit() and len(mantissa.strip("0")) <= 1 and \
-        re.fullmatch(r"\d{0,3}", exponent) is not None
+    is_number = mantissa.isascii() and mantissa.isdigit() and re.fullmatch(r"\d{0,3}", exponent)
+    return word in clear or bool(is_number) and (len(mantissa.strip("0")) <= 1 or mantissa in clear)
 
 
 def parts(word):
@@ -208,7 +209,7 @@ def main():
             """The text with a dot for each letter of words that are clear."""
             def dots(word):
                 pieces = [word[0]] if any(c.isnumeric() for c in word[0]) else word[0].split("_")
-                return "_".join("." * len(piece) if piece.lower() in clear or is_one_digit(piece) else piece
+                return "_".join("." * len(piece) if stays(piece.lower(), clear) else piece
                                 for piece in pieces)
             return WORD.sub(dots, text)
 
@@ -241,8 +242,10 @@ def main():
                 for leaf in before:
                     for value in [leaf] + WORD.findall(leaf):
                         if len(value) >= 4 and len(value) <= 200 and value not in values and bits(value) >= 20 and not all(
-                                part in clear or is_one_digit(part) for word in WORD.findall(value) for part in parts(word)):
+                                stays(part, clear) for word in WORD.findall(value) for part in parts(word)):
                             values.add(value)
+                # Letters of escapes are part of no word.
+                one, other = [re.sub(r"\\+[nrtbf]", lambda found: " " * len(found[0]), text) for text in (one, other)]
                 lines += 1
                 longer += len(one) != len(other)
                 phrases.update(run.lower() for run in common_runs(one, other))
@@ -260,7 +263,10 @@ def main():
             for run in runs_of:
                 for at in range(len(run) - 3):
                     for value in starts.get(run[at:at + 4], ()):
-                        if run.startswith(value, at):
+                        # Several words are not cut out of several clear ones.
+                        end = at + len(value)
+                        cut = not value.isalnum() and run[end:end + 1].isalnum()
+                        if run.startswith(value, at) and not cut:
                             leaks.add(value)
         chance = [len(words & lower) for words in alone]
         print(f"{lines} lines, {len(became)} different texts and numbers, {len(values)} values of 20 bits; "

@@ -38,21 +38,18 @@ pub(crate) fn bits(value: &str) -> f64 {
 pub(crate) fn values(text: &str, is_clear: &dyn Fn(&str) -> bool) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     // Without escapes: what those begin with is part of no value.
-    let plain = repeat(unescape, text).pop().unwrap_or_else(|| text.to_owned());
-    let decoded = repeat(percent_decode, &plain);
-    for form in std::iter::once(&plain).chain(&decoded) {
-        // Texts that are JSON strings, whole; and words.
-        let is_text = |part: &&str| part.len() <= 200 && !part.starts_with([':', ',', '[', '{']);
-        let strings = form.split('"').filter(is_text);
-        let words = form.split(|c: char| !(c.is_alphanumeric() || c == '_'));
-        for value in strings.chain(words) {
-            let value = value.trim();
-            if value.chars().count() >= LEAST_CHARS
-                && bits(value) >= LEAST_BITS
-                && !words_of(value).all(|word| is_clear(&word) || is_one_digit(&word))
-            {
-                found.insert(value.to_lowercase());
-            }
+    let form = forms(text).pop().unwrap_or_default();
+    // Texts that are JSON strings, whole; and words.
+    let is_text = |part: &&str| part.len() <= 200 && !part.starts_with([':', ',', '[', '{']);
+    let strings = form.split('"').filter(is_text);
+    let words = form.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+    for value in strings.chain(words) {
+        let value = value.trim();
+        if value.chars().count() >= LEAST_CHARS
+            && bits(value) >= LEAST_BITS
+            && !words_of(value).all(|word| stays(&word, is_clear))
+        {
+            found.insert(value.to_lowercase());
         }
     }
     found
@@ -71,7 +68,9 @@ pub(crate) fn leaks(
         .iter()
         .map(|copy| {
             let line = |line: &str| {
-                let line = forms(line).join("\n").to_lowercase();
+                let mut forms = forms(line);
+                forms[0] = without_units(line);
+                let line = forms.join("\n").to_lowercase();
                 let hidden = without_clear(&line, is_clear);
                 [line, hidden]
             };
@@ -99,7 +98,7 @@ fn without_clear(text: &str, is_clear: &dyn Fn(&str) -> bool) -> String {
         let pieces: Vec<&str> =
             if part.contains(char::is_numeric) { vec![part] } else { part.split('_').collect() };
         let hidden = pieces.into_iter().map(|piece| {
-            if is_word(first) && (is_clear(piece) || is_one_digit(piece)) {
+            if is_word(first) && stays(piece, is_clear) {
                 ".".repeat(piece.chars().count())
             } else {
                 piece.to_owned()
@@ -122,14 +121,13 @@ fn words_of(value: &str) -> impl Iterator<Item = String> {
         .filter(|word| !word.is_empty())
 }
 
-/// `2000`, `1e400`: a digit among zeros, and up to three of an exponent.
-fn is_one_digit(word: &str) -> bool {
+/// Whether a word is clear, or is `2000` or `1e400`: a digit among zeros, or a clear number, and up to
+/// three digits of an exponent.
+fn stays(word: &str, is_clear: &dyn Fn(&str) -> bool) -> bool {
     let (mantissa, exponent) = word.split_once('e').unwrap_or((word, "0"));
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    digits(mantissa)
-        && digits(exponent)
-        && mantissa.trim_matches('0').len() <= 1
-        && exponent.len() <= 3
+    let is_number = digits(mantissa) && digits(exponent) && exponent.len() <= 3;
+    is_clear(word) || is_number && (mantissa.trim_matches('0').len() <= 1 || is_clear(mantissa))
 }
 
 /// The text, and what it is with JSON's escapes and a URL's taken off, as often as there are any.
@@ -187,6 +185,18 @@ fn unescape(text: &str) -> String {
             }
         }
     }
+}
+
+/// The text without escapes such as `\u0041`, whose own letters and digits are nobody's.
+fn without_units(text: &str) -> String {
+    let mut parts = text.split("\\u");
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let is_unit = part.get(..4).is_some_and(|d| d.bytes().all(|b| b.is_ascii_hexdigit()));
+        out.push(' ');
+        out.push_str(if is_unit { &part[4..] } else { part });
+    }
+    out
 }
 
 fn percent_decode(text: &str) -> String {

@@ -8,10 +8,20 @@ use serde_json::Value;
 use crate::copy::{Log, copied, findings, key, leaks_of, shown};
 use crate::sessions::sessions;
 
-/// With each letter, digit and mark as one of its kind: of marks, unusual runs change.
+/// With each letter, digit and mark as one of its kind: of marks, unusual runs change, and the digits
+/// of escapes in URLs say which letter it is.
 fn form(text: &str) -> String {
-    text.chars()
-        .map(|c| match c {
+    let mut digits_of_escape = 0;
+    let kind = |c: char| {
+        if c == '%' {
+            digits_of_escape = 2;
+        } else if digits_of_escape > 0 && c.is_ascii_alphanumeric() {
+            digits_of_escape -= 1;
+            return 'h';
+        } else {
+            digits_of_escape = 0;
+        }
+        match c {
             'a'..='z' => 'x',
             'A'..='Z' => 'X',
             '0'..='9' => '9',
@@ -22,8 +32,9 @@ fn form(text: &str) -> String {
             c if c.is_uppercase() => 'É',
             c if c.is_alphanumeric() => '字',
             _ => '?',
-        })
-        .collect()
+        }
+    };
+    text.chars().map(kind).collect()
 }
 
 /// The texts, keys and numbers of a JSON text in the order in which they stand, and all between.
