@@ -75,7 +75,7 @@ bag bags insurance trip trips airport departure arrival departing arriving membe
 available availability fulfillment fulfillments tracking items stock inventory shipping shipped
 color colour size material style brand model capacity storage screen memory processor
 repository repositories branch branches commit commits issue issues pull merge release releases
-project projects document documents report reports chat channel channels thread threads reply
+domain command commands process unix project projects document documents report reports chat channel channels thread threads reply
 question questions answer answers topic topics calendar meeting meetings contact contacts
 ";
 
