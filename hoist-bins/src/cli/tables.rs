@@ -357,7 +357,7 @@ pub static REDACT: Command = Command {
             value: "PATH",
             kind: Kind::Path,
             repeatable: true,
-            about: "A session log, or a directory of logs. More paths may follow it.",
+            about: "A session log, a file of runs, or a directory of them. More paths may follow it.",
             ..FLAG
         },
         Flag {

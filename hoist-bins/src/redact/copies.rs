@@ -4,18 +4,25 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use hoist_trace::log::Header;
+use hoist_trace::Episode;
+use hoist_trace::log::{Header, LogReader};
 use hoist_trace::redact::{Redactor, line_of};
+use hoist_trace::sessions::{LogInput, OpenLog};
 
+use super::Error;
 use super::place::Out;
 use super::report::Copied;
-use super::{Error, Input};
-use crate::{logs, text};
+use crate::text;
 
 /// Copies a log. Where a line is left out, an empty one stands, so that lines keep their numbers.
-pub(super) fn copy(input: &Input, out: &Out, redactor: &mut Redactor) -> Result<Copied, Error> {
-    let mut reader = logs::open(&input.path)?;
-    let wanted = renamed(&input.name, redactor);
+pub(super) fn log(
+    log: OpenLog,
+    name: &Path,
+    out: &Out,
+    redactor: &mut Redactor,
+) -> Result<Copied, Error> {
+    let OpenLog { path, mut reader, .. } = log;
+    let wanted = renamed(name, redactor);
     let (name, file) = out.create(&wanted)?;
     // A session goes by the name of its file, with the number that makes it another one's.
     let stem = |name: &Path| name.file_stem().map(|stem| stem.to_string_lossy().into_owned());
@@ -23,7 +30,7 @@ pub(super) fn copy(input: &Input, out: &Out, redactor: &mut Redactor) -> Result<
     let number = number.and_then(|(name, wanted)| Some(name.strip_prefix(&*wanted)?.to_owned()));
     let mut writer = BufWriter::with_capacity(64 << 10, file);
     let mut copied = Copied {
-        original: text::file(&input.path),
+        original: text::file(&path),
         copy: name.to_string_lossy().into_owned(),
         ..Copied::default()
     };
@@ -54,7 +61,7 @@ enum Failed {
 
 fn write(
     header: &Header,
-    reader: &mut logs::Reader,
+    reader: &mut LogReader<LogInput>,
     writer: &mut BufWriter<File>,
     redactor: &mut Redactor,
     copied: &mut Copied,
@@ -78,15 +85,62 @@ fn write(
     writer.flush().map_err(Failed::Write)
 }
 
+/// The copy of a file of runs: an episode a line.
+#[derive(Debug)]
+pub(super) struct Runs {
+    /// What is copied.
+    pub(super) path: PathBuf,
+    name: PathBuf,
+    writer: BufWriter<File>,
+    copied: Copied,
+}
+
+impl Runs {
+    pub(super) fn begin(
+        path: &Path,
+        name: &Path,
+        out: &Out,
+        redactor: &mut Redactor,
+    ) -> Result<Self, Error> {
+        let (name, file) = out.create(&renamed(name, redactor))?;
+        let copied = Copied {
+            original: text::file(path),
+            copy: name.to_string_lossy().into_owned(),
+            ..Copied::default()
+        };
+        let writer = BufWriter::with_capacity(64 << 10, file);
+        Ok(Self { path: path.to_owned(), name, writer, copied })
+    }
+
+    pub(super) fn is_of(&self, path: &Path) -> bool {
+        self.path == path
+    }
+
+    pub(super) fn write(&mut self, episode: &Episode) -> Result<(), Error> {
+        let line = serde_json::to_vec(episode).map_err(std::io::Error::from);
+        let written = line.and_then(|mut line| {
+            line.push(b'\n');
+            self.writer.write_all(&line)
+        });
+        written.map_err(Error::io("write", &self.name))?;
+        self.copied.entries += 1;
+        Ok(())
+    }
+
+    pub(super) fn finish(mut self) -> Result<Copied, Error> {
+        self.writer.flush().map_err(Error::io("write", &self.name))?;
+        Ok(self.copied)
+    }
+}
+
 /// The name of the copy: part by part, the ending stays.
 fn renamed(name: &Path, redactor: &mut Redactor) -> PathBuf {
     let mut renamed = PathBuf::new();
     for part in name {
         let part = part.to_string_lossy();
-        let (stem, ending) = match part.strip_suffix(".jsonl") {
-            Some(stem) => (stem, ".jsonl"),
-            None => (&*part, ""),
-        };
+        let ending = [".jsonl", ".json"].into_iter().find(|ending| part.ends_with(ending));
+        let ending = ending.unwrap_or_default();
+        let stem = part.strip_suffix(ending).unwrap_or(&part);
         let stem = redactor.name(stem);
         // No name of a file is to lead elsewhere.
         let stem = stem.replace(['/', '\\', '\0'], "-");

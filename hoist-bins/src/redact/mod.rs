@@ -11,23 +11,16 @@ use std::path::{Path, PathBuf};
 
 use hoist_trace::log::LogError;
 use hoist_trace::redact::{Redactor, Survey};
+use hoist_trace::sessions::Item;
 
 use crate::cli::{EXIT_USAGE, RedactOptions};
 use crate::diagnostics::{complain, with_causes};
-use crate::logs::{self, Unreadable};
-use crate::text;
+use crate::{logs, text};
+use copies::Runs;
 use report::{Copied, Outcome, Unread};
 
 /// The exit code when something was left out, or could not be written.
 const EXIT_PROBLEM: u8 = 1;
-
-/// A log that is to be copied.
-#[derive(Debug)]
-struct Input {
-    path: PathBuf,
-    /// Where it stands below what was named.
-    name: PathBuf,
-}
 
 /// Copies the sessions and returns the exit code.
 pub(crate) fn run(options: &RedactOptions, program: &str) -> u8 {
@@ -44,11 +37,11 @@ pub(crate) fn run(options: &RedactOptions, program: &str) -> u8 {
         Err(error) => return refused(&with_causes(&error)),
     };
     let mut unread = Vec::new();
-    let (inputs, survey) = survey(&options.sessions, program, &mut unread);
-    if inputs.is_empty() {
+    let (sessions, survey) = survey(&options.sessions, program, &mut unread);
+    if sessions == 0 {
         if unread.is_empty() {
             let names: Vec<String> = options.sessions.iter().map(|path| text::file(path)).collect();
-            complain(program, &format!("no session log (*.jsonl) in {}", names.join(", ")));
+            complain(program, &format!("no session in {}", names.join(", ")));
         }
         return EXIT_PROBLEM;
     }
@@ -73,18 +66,8 @@ pub(crate) fn run(options: &RedactOptions, program: &str) -> u8 {
     }
     let mut redactor = Redactor::new(&key.key, survey.finish());
     let mut copied = Vec::new();
-    for input in &inputs {
-        match copies::copy(input, &out, &mut redactor) {
-            Ok(done) => {
-                say_left_out(&done, program);
-                copied.push(done);
-            }
-            Err(error) => {
-                let message = with_causes(&error);
-                complain(program, &message);
-                unread.push(Unread { file: text::file(&input.path), message });
-            }
-        }
+    for root in &options.sessions {
+        copied.extend(copy(root, &out, &mut redactor, program, &mut unread));
     }
     let outcome = Outcome { out: &options.out, kept_key: key.kept, copied, unread };
     let report = redactor.report();
@@ -99,47 +82,113 @@ pub(crate) fn run(options: &RedactOptions, program: &str) -> u8 {
     }
 }
 
-/// The first pass: what there is, and what of it stays in clear.
-fn survey(paths: &[PathBuf], program: &str, unread: &mut Vec<Unread>) -> (Vec<Input>, Survey) {
+/// The first pass: how many sessions there are, and what of them stays in clear.
+fn survey(paths: &[PathBuf], program: &str, unread: &mut Vec<Unread>) -> (u64, Survey) {
     let mut survey = Survey::new();
-    let mut inputs = Vec::new();
-    for root in paths {
-        for log in logs::find(std::slice::from_ref(root)) {
-            let read = log.map_err(|error| (place_of(&error).to_owned(), with_causes(&error)));
-            let read = read.and_then(|log| {
-                let why = |error: LogError| (log.path.clone(), with_causes(&error));
-                let mut reader = logs::open(&log.path).map_err(why)?;
+    let mut sessions = 0;
+    for item in logs::files(paths) {
+        let read = item.and_then(|item| match item {
+            Item::Log(log) => {
                 survey.session();
-                for item in &mut reader {
-                    match item {
+                for entry in log.reader {
+                    match entry {
                         Ok(entry) => survey.entry(&entry),
                         Err(error) if error.is_bad_line() => {}
-                        Err(error) => return Err(why(error)),
+                        Err(error) => return Err(error.into()),
                     }
                 }
-                let below = log.path.strip_prefix(root).ok();
-                let name = below.filter(|below| !below.as_os_str().is_empty());
-                let name = name.or_else(|| log.path.file_name().map(Path::new));
-                let name = name.unwrap_or_else(|| Path::new("session.jsonl")).to_owned();
-                Ok(Input { path: log.path, name })
-            });
-            match read {
-                Ok(input) => inputs.push(input),
-                Err((path, message)) => {
-                    complain(program, &message);
-                    unread
-                        .push(Unread { file: text::file(&path), message: text::visible(&message) });
-                }
+                Ok(())
+            }
+            Item::Run(run) => {
+                survey.episode(&run.episode);
+                Ok(())
+            }
+            // Whatever else there may be one day.
+            _ => Ok(()),
+        });
+        match read {
+            Ok(()) => sessions += 1,
+            Err(error) => {
+                let message = with_causes(&error);
+                complain(program, &message);
+                let (file, message) = (text::file(error.path()), text::visible(&message));
+                unread.push(Unread { file, message });
             }
         }
     }
-    (inputs, survey)
+    (sessions, survey)
 }
 
-fn place_of(error: &Unreadable) -> &Path {
-    match error {
-        Unreadable::Log(error) => error.path(),
-        Unreadable::Directory { path, .. } => path,
+/// The second pass, over one of the paths: the files that were written.
+fn copy(
+    root: &Path,
+    out: &place::Out,
+    redactor: &mut Redactor,
+    program: &str,
+    unread: &mut Vec<Unread>,
+) -> Vec<Copied> {
+    let mut copied: Vec<Copied> = Vec::new();
+    let mut runs: Option<Runs> = None;
+    // What could not be read was said by the first pass.
+    for item in logs::files(std::slice::from_ref(&root.to_owned())).flatten() {
+        let (path, done) = match item {
+            Item::Log(log) => {
+                let path = log.path.clone();
+                let done = copies::log(*log, &below(&path, root), out, redactor);
+                (path, done.map(Some))
+            }
+            Item::Run(run) => {
+                let path = run.path.clone();
+                let done = if runs.as_ref().is_some_and(|runs| runs.is_of(&path)) {
+                    Ok(None)
+                } else {
+                    let before = runs.take().map(Runs::finish).transpose();
+                    let begun = Runs::begin(&path, &below(&path, root), out, redactor);
+                    before.and_then(|before| {
+                        runs = Some(begun?);
+                        Ok(before)
+                    })
+                };
+                let written = done.and_then(|before| {
+                    if let Some(runs) = &mut runs {
+                        runs.write(&redactor.episode(&run.episode))?;
+                    }
+                    Ok(before)
+                });
+                (path, written)
+            }
+            _ => continue,
+        };
+        match done {
+            Ok(done) => copied.extend(done),
+            Err(error) => failed(&error, &path, program, unread),
+        }
+    }
+    if let Some(last) = runs {
+        let path = last.path.clone();
+        match last.finish() {
+            Ok(done) => copied.push(done),
+            Err(error) => failed(&error, &path, program, unread),
+        }
+    }
+    for copied in &copied {
+        say_left_out(copied, program);
+    }
+    copied
+}
+
+/// Where a file stands below what was named.
+fn below(path: &Path, root: &Path) -> PathBuf {
+    let below = path.strip_prefix(root).ok().filter(|below| !below.as_os_str().is_empty());
+    let name = below.or_else(|| path.file_name().map(Path::new));
+    name.unwrap_or_else(|| Path::new("session")).to_owned()
+}
+
+fn failed(error: &Error, path: &Path, program: &str, unread: &mut Vec<Unread>) {
+    let message = with_causes(error);
+    complain(program, &message);
+    if !unread.iter().any(|unread| unread.file == text::file(path)) {
+        unread.push(Unread { file: text::file(path), message: text::visible(&message) });
     }
 }
 

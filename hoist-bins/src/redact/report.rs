@@ -90,7 +90,7 @@ impl Outcome<'_> {
             said.push_str(&line);
             said.push('\n');
         };
-        let logs = counted(self.copied.len() as u64, "log");
+        let logs = counted(self.copied.len() as u64, "file");
         line(&mut said, format!("{logs} copied to {}, pseudonymised", file(self.out)));
         let changed = &report.changed;
         line(

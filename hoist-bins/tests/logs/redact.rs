@@ -64,7 +64,7 @@ fn a_directory_is_copied_file_by_file() {
     dir.write("logs/notes.txt", "sofia");
     let said = dir.hoist(["redact", "--sessions", "logs", "--out", "a/copies"]);
     assert_eq!((said.code, said.stderr.as_str()), (Some(0), ""), "{said:?}");
-    assert!(said.stdout.starts_with("2 logs copied to a/copies, pseudonymised\n"), "{said:?}");
+    assert!(said.stdout.starts_with("2 files copied to a/copies, pseudonymised\n"), "{said:?}");
     assert!(said.stdout.contains("\nkey: a fresh one, not kept."), "{said:?}");
     let copies = tree(&dir.join("a/copies"));
     assert_eq!(copies.len(), 2, "{copies:?}");
@@ -218,7 +218,7 @@ fn what_cannot_be_read_is_left_out_and_counted() {
     assert_eq!((none.code, none.stdout.as_str()), (Some(1), ""), "{none:?}");
     fs::create_dir(dir.join("bare")).unwrap();
     let none = dir.hoist(["redact", "--sessions", "bare", "--out", "none"]);
-    assert_eq!(none.stderr, "hoist redact: no session log (*.jsonl) in bare\n");
+    assert_eq!(none.stderr, "hoist redact: no session in bare\n");
     assert!(none.code == Some(1) && !dir.join("none").exists());
 }
 
@@ -235,6 +235,45 @@ fn names_that_become_one_are_numbered() {
     assert_eq!(names, expected.map(|name| dir.join("out").join(name)));
     let numbered = format!("\"session\":\"{OWN_NAME}-2\"");
     assert!(tree(&dir.join("out"))[0].1.contains(&numbered));
+}
+
+/// Runs of benchmarks become episodes, one a line.
+#[test]
+fn runs_are_copied_as_episodes() {
+    let dir = Dir::new();
+    let run = |n: u64| {
+        serde_json::json!({"id": format!("run-{n}"), "task_id": "77", "agent_cost": 0.25, "messages": [
+            {"role": "user", "content": "I am Sofia Hernandez, #W2348761"},
+            {"role": "assistant", "content": null,
+             "tool_calls": [{"id": "a", "name": "find", "arguments": {"user": "sofia_hernandez_53641"}}]},
+            {"role": "tool", "id": "a", "content": "{\"order\":\"#W2348761\"}"},
+        ], "reward_info": {"reward": 0.5}})
+    };
+    let results = serde_json::json!({"info": {"environment_info": {"domain_name": "retail"}},
+        "tasks": [], "simulations": [run(1), run(2)]});
+    dir.write("runs/hernandez.json", results.to_string());
+    dir.write("runs/deep/20260923T212000.123Z-4242.jsonl", session(OWN_NAME, 0));
+    let said = dir.hoist(["redact", "--sessions", "runs", "--out", "out", "--json"]);
+    assert_eq!((said.code, said.stderr.as_str()), (Some(0), ""), "{said:?}");
+    assert_no_secret(&dir.join("out"), &said);
+    let copies = tree(&dir.join("out"));
+    let (_, episodes) =
+        copies.iter().find(|(path, _)| path.extension().is_some_and(|e| e == "json")).unwrap();
+    let before = dir.hoist(["show", "--json", "runs/hernandez.json"]).stdout;
+    assert_eq!(episodes.lines().count(), 2);
+    for (before, after) in before.lines().zip(episodes.lines()) {
+        let read = |line: &str| serde_json::from_str::<serde_json::Value>(line).unwrap();
+        let (before, after) = (read(before), read(after));
+        for member in ["source", "domain", "duration_ms", "reward", "usage"] {
+            assert_eq!(before[member], after[member], "{member}");
+        }
+        let said = after["events"][0]["text"].as_str().unwrap();
+        let found = after["events"][2]["text"].as_str().unwrap();
+        let order = read(found)["order"].as_str().unwrap().to_owned();
+        assert!(said.ends_with(&order), "{said} {order}");
+        assert_eq!(after["events"][1]["calls"][0]["name"], "find");
+        assert_ne!(after["task_id"], before["task_id"]);
+    }
 }
 
 /// What many sessions share stays, and the report names it.
