@@ -4,6 +4,8 @@
 pub mod cli;
 pub mod demo;
 mod diagnostics;
+mod diff;
+mod export;
 mod listen;
 mod logs;
 pub mod mcp;

@@ -12,13 +12,14 @@ use hoist_trace::credentials::redact_url;
 use hoist_transport::Termination;
 
 use crate::cli::{
-    DemoOptions, EXIT_USAGE, Environment, Invocation, McpOptions, RedactOptions, ReplayOptions,
-    ShowOptions, TryOptions, UsageError, ValidateOptions, demo_options, mcp_options, parse, tables,
+    DemoOptions, DiffOptions, EXIT_USAGE, Environment, ExportOptions, Invocation, McpOptions,
+    RedactOptions, ReplayOptions, ShowOptions, TryOptions, UsageError, ValidateOptions,
+    demo_options, mcp_options, parse, tables,
 };
 use crate::demo::{Oddity, Server, serve_http, serve_stdio};
 use crate::diagnostics::with_causes;
 use crate::mcp::{self, EXIT_FAILED, Surroundings};
-use crate::{redact, replay, show, validate, walkthrough};
+use crate::{diff, export, redact, replay, show, validate, walkthrough};
 
 /// Runs `hoist-mcp` with these words after its name.
 pub fn hoist_mcp(words: Vec<OsString>) -> ExitCode {
@@ -57,6 +58,16 @@ pub fn hoist(words: Vec<OsString>) -> ExitCode {
         } else if std::ptr::eq(command, &raw const tables::REDACT) {
             match RedactOptions::try_from(&matches) {
                 Ok(options) => ExitCode::from(redact::run(&options, name)),
+                Err(error) => fail(&error.to_string(), EXIT_USAGE),
+            }
+        } else if std::ptr::eq(command, &raw const tables::EXPORT) {
+            match ExportOptions::try_from(&matches) {
+                Ok(options) => ExitCode::from(export::run(&options, name)),
+                Err(error) => fail(&error.to_string(), EXIT_USAGE),
+            }
+        } else if std::ptr::eq(command, &raw const tables::DIFF) {
+            match DiffOptions::try_from(&matches) {
+                Ok(options) => ExitCode::from(diff::run(&options, name)),
                 Err(error) => fail(&error.to_string(), EXIT_USAGE),
             }
         } else {

@@ -80,6 +80,8 @@ pub(super) enum Problem {
     NotTogether { one: &'static str, other: &'static str, why: &'static str },
     #[error("{flag} takes one log, not {found} paths")]
     OnePathOnly { flag: &'static str, found: usize },
+    #[error("two paths are compared, A and B, not {found}")]
+    TwoPathsOnly { found: usize },
     #[error("nothing is taken after --, but `{found}` follows it")]
     UnexpectedAfterDashes { found: String },
 }

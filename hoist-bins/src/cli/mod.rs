@@ -41,8 +41,9 @@ pub use error::{EXIT_USAGE, UsageError};
 pub use help::help;
 pub use matches::Matches;
 pub use options::{
-    DemoOptions, ListenOptions, McpOptions, RedactOptions, ReplayOptions, ShowOptions, TryOptions,
-    UpstreamOptions, ValidateOptions, demo_options, mcp_options,
+    DemoOptions, DiffOptions, ExportOptions, ListenOptions, McpOptions, RedactOptions,
+    ReplayOptions, ShowOptions, TryOptions, UpstreamOptions, ValidateOptions, demo_options,
+    mcp_options,
 };
 pub use parse::{Environment, Invocation, parse};
 pub use table::{Command, Example, Flag, Kind, Subcommand, Takes};

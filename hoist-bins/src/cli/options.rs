@@ -117,6 +117,36 @@ pub struct ReplayOptions {
     pub listen: Option<SocketAddr>,
 }
 
+/// What `hoist export` was asked to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExportOptions {
+    /// `--sessions` and the other paths: files, and directories of files; never empty.
+    pub paths: Vec<PathBuf>,
+    /// `--out`: the directory for the tables.
+    pub out: PathBuf,
+    /// `--merged`: what one host session left with several servers is one session.
+    pub merged: bool,
+    /// `--strict`: whatever could not be read is a failure.
+    pub strict: bool,
+    /// `--json`: what was written, for programs.
+    pub json: bool,
+}
+
+/// What `hoist diff` was asked to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DiffOptions {
+    /// The one side: a file, or a directory of files.
+    pub a: PathBuf,
+    /// The other.
+    pub b: PathBuf,
+    /// `--ignore`: paths in results that are not compared.
+    pub ignore: Vec<String>,
+    /// `--merged`: what one host session left with several servers is one session.
+    pub merged: bool,
+    /// `--json`: the report for programs.
+    pub json: bool,
+}
+
 /// What `hoist validate` was asked to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ValidateOptions {
@@ -301,6 +331,53 @@ impl From<&Matches> for ReplayOptions {
             pace: matches.is_given("--pace"),
             listen: matches.address("--listen"),
         }
+    }
+}
+
+/// For a [`Matches`] of [`tables::EXPORT`].
+impl TryFrom<&Matches> for ExportOptions {
+    type Error = UsageError;
+
+    /// Refuses a line without `--out`.
+    fn try_from(matches: &Matches) -> Result<Self, UsageError> {
+        let out = matches.path("--out").ok_or_else(|| UsageError {
+            program: matches.program().to_owned(),
+            problem: Problem::Missing { flag: "--out", value: "DIR" },
+        })?;
+        Ok(Self {
+            paths: matches.paths().to_vec(),
+            out,
+            merged: matches.is_given("--merged"),
+            strict: matches.is_given("--strict"),
+            json: matches.is_given("--json"),
+        })
+    }
+}
+
+/// For a [`Matches`] of [`tables::DIFF`].
+impl TryFrom<&Matches> for DiffOptions {
+    type Error = UsageError;
+
+    /// Refuses anything but two sides, of which standard input may be one.
+    fn try_from(matches: &Matches) -> Result<Self, UsageError> {
+        let usage = |problem| UsageError { program: matches.program().to_owned(), problem };
+        let [a, b] = matches.paths() else {
+            return Err(usage(Problem::TwoPathsOnly { found: matches.paths().len() }));
+        };
+        if [a, b].iter().all(|path| path.as_os_str() == "-") {
+            return Err(usage(Problem::NotTogether {
+                one: "-",
+                other: "-",
+                why: "standard input can be read once only",
+            }));
+        }
+        Ok(Self {
+            a: a.clone(),
+            b: b.clone(),
+            ignore: matches.texts("--ignore"),
+            merged: matches.is_given("--merged"),
+            json: matches.is_given("--json"),
+        })
     }
 }
 

@@ -1,6 +1,10 @@
 //! The command lines of Hoist's own programs.
 
+mod reports;
+
 use super::table::{Command, Example, Flag, Kind, Subcommand, Takes};
+
+pub use reports::{DIFF, EXPORT};
 
 /// `hoist-mcp`, the proxy.
 pub static MCP: Command = Command {
@@ -410,6 +414,8 @@ pub static HOIST: Command = Command {
         Subcommand { word: "validate", command: &VALIDATE },
         Subcommand { word: "replay", command: &REPLAY },
         Subcommand { word: "redact", command: &REDACT },
+        Subcommand { word: "export", command: &EXPORT },
+        Subcommand { word: "diff", command: &DIFF },
     ],
     examples: &[
         Example { about: "See Hoist work, offline", arguments: "try" },

@@ -422,8 +422,16 @@ fn hoist_runs_the_other_programs_by_word() {
         Invocation::Run(matches) => panic!("ran {matches:?}"),
     }
     for (line, program, expected) in [
-        (&[][..], "hoist", "a command is needed: try, mcp, demo, show, validate, replay, redact"),
-        (&["--"], "hoist", "a command is needed: try, mcp, demo, show, validate, replay, redact"),
+        (
+            &[][..],
+            "hoist",
+            "a command is needed: try, mcp, demo, show, validate, replay, redact, export, diff",
+        ),
+        (
+            &["--"],
+            "hoist",
+            "a command is needed: try, mcp, demo, show, validate, replay, redact, export, diff",
+        ),
         (&["dmeo"], "hoist", "unknown command `dmeo`; did you mean demo?"),
         (&["serve"], "hoist", "unknown command `serve`"),
         (&["--record", "x", "mcp"], "hoist", "unknown flag --record"),

@@ -186,7 +186,7 @@ fn read(path: &Path) -> Result<Session, LogError> {
 }
 
 /// Says which lines of a session's logs could not be read; whether there were any.
-fn say_skipped(found: &Found, program: &str) -> bool {
+pub(crate) fn say_skipped(found: &Found, program: &str) -> bool {
     let mut skipped = false;
     for log in &found.logs {
         skipped |= say_skipped_of(log, program);

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::files::{Dir, call, header, hoist, opening, result, session};
 
 /// A run of tau2-bench, as it stands in a results file.
-fn run(id: &str, reward: f64, odd: bool) -> Value {
+pub(crate) fn run(id: &str, reward: f64, odd: bool) -> Value {
     let mut messages = vec![
         json!({"role": "user", "content": "Where is it?", "timestamp": "2026-01-01T10:00:00"}),
         json!({"role": "assistant", "content": null, "timestamp": "2026-01-01T10:00:01.5",
@@ -26,7 +26,7 @@ fn run(id: &str, reward: f64, odd: bool) -> Value {
            "reward_info": {"reward": reward}})
 }
 
-fn results(runs: &[Value]) -> String {
+pub(crate) fn results(runs: &[Value]) -> String {
     json!({
         "info": {"agent_info": {"llm": "model-2"}, "environment_info": {"domain_name": "shop"}},
         "tasks": [], "simulations": runs,

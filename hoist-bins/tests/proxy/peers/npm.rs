@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use super::{fnv1a, install, locked, once};
+use super::install::{fnv1a, install, locked, once};
 
 /// The folder with the pinned npm packages in its `node_modules`.
 pub(crate) fn npm() -> &'static Path {

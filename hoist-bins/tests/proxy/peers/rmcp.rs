@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use super::install;
+use super::install::install;
 
 /// The program, which is a client or a server.
 pub(crate) fn rmcp() -> &'static Path {
