@@ -207,11 +207,12 @@ impl Service {
 
     async fn legacy(&self, headers: &HeaderMap, incoming: &Incoming, accepts: Accepts) -> Answer {
         let (session, agreed) = self.session(headers, incoming.messages().first())?;
+        let header = text(headers, &PROTOCOL_VERSION);
+        let has_batches =
+            [agreed.as_deref(), header].into_iter().flatten().all(|said| said == BATCHES);
         // What was agreed on holds; a header may name another revision that is known.
-        let said = agreed.or_else(|| text(headers, &PROTOCOL_VERSION).map(str::to_owned));
-        if matches!(incoming, Incoming::Batch(..))
-            && said.as_deref().is_some_and(|said| said != BATCHES)
-        {
+        let said = agreed.or_else(|| header.map(str::to_owned));
+        if matches!(incoming, Incoming::Batch(..)) && !has_batches {
             let why = "the revision that was agreed on has no batches";
             return Err(refusal(StatusCode::BAD_REQUEST, None, INVALID_REQUEST, why));
         }
