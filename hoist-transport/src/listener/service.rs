@@ -210,8 +210,7 @@ impl Service {
         let header = text(headers, &PROTOCOL_VERSION);
         let has_batches =
             [agreed.as_deref(), header].into_iter().flatten().all(|said| said == BATCHES);
-        // What was agreed on holds; a header may name another revision that is known.
-        let said = agreed.or_else(|| header.map(str::to_owned));
+        let said = header.map(str::to_owned).or(agreed);
         if matches!(incoming, Incoming::Batch(..)) && !has_batches {
             let why = "the revision that was agreed on has no batches";
             return Err(refusal(StatusCode::BAD_REQUEST, None, INVALID_REQUEST, why));
@@ -329,7 +328,7 @@ impl Service {
             return Err(busy());
         }
         let _visit = session.visit();
-        let said = agreed.as_deref().or_else(|| text(headers, &PROTOCOL_VERSION));
+        let said = text(headers, &PROTOCOL_VERSION).or(agreed.as_deref());
         let is_primed = said.is_some_and(|said| said >= PRIMED_FROM);
         let attached = match headers.get(LAST_EVENT_ID) {
             None => session.listen(None, is_primed),
