@@ -120,11 +120,18 @@ pub trait WriteLines: Send {
     fn send(&mut self, line: Line);
 
     /// Takes part of a line. Called only when [`accepts_parts`](Self::accepts_parts).
-    fn send_part(&mut self, part: Part);
+    ///
+    /// A writer that takes no parts need not say so: it is given none.
+    fn send_part(&mut self, part: Part) {
+        // Passed on as a line, it would break the message; so it is left out.
+        debug_assert!(false, "a part of {} bytes was not asked for", part.bytes.len());
+    }
 
     /// Whether lines may come in parts. A transport that must know a line's end before it sends
     /// anything (an HTTP request per message) says no, and the engine reads whole lines.
-    fn accepts_parts(&self) -> bool;
+    fn accepts_parts(&self) -> bool {
+        false
+    }
 
     /// Writes everything taken so far.
     fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>>;

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::task::{Context, Poll, ready};
 
-use hoist_proxy_core::{Closing, Frame, Framing, Line, Part, ReadLines, WriteLines};
+use hoist_proxy_core::{Closing, Frame, Framing, Line, ReadLines, WriteLines};
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::PollSender;
 
@@ -63,16 +63,6 @@ impl WriteLines for HttpWriter {
 
     fn send(&mut self, line: Line) {
         self.waiting.push_back(line);
-    }
-
-    fn send_part(&mut self, part: Part) {
-        // Parts are not asked for: a request needs its whole body. Passing one on as a line would
-        // break it, so it is left out.
-        debug_assert!(false, "a part of {} bytes was not asked for", part.bytes.len());
-    }
-
-    fn accepts_parts(&self) -> bool {
-        false
     }
 
     fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -7,7 +7,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use hoist_proxy_core::{
-    Closing, Connection, Era, Frame, Framing, Host, Line, Message, Part, ReadLines, RequestId,
+    Closing, Connection, Era, Frame, Framing, Host, Line, Message, ReadLines, RequestId,
     WriteLines, names,
 };
 use http::HeaderMap;
@@ -397,15 +397,6 @@ impl WriteLines for HostWriter {
         state.has_begun = true;
         let told = state.router.deliver(&line, Instant::now());
         state.push_all(told);
-    }
-
-    fn send_part(&mut self, part: Part) {
-        // Parts are not asked for: an event needs its whole message.
-        debug_assert!(false, "a part of {} bytes was not asked for", part.bytes.len());
-    }
-
-    fn accepts_parts(&self) -> bool {
-        false
     }
 
     fn poll_flush(&mut self, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
