@@ -10,10 +10,20 @@ const MAX_DEPTH: usize = 128;
 
 /// A text that is the same for values that say the same: members in order of their keys, the last of
 /// those that stand twice, no white space, strings by what they decode to, numbers by what they are
-/// (`1.0` is `1`, and no digit is lost).
-pub(super) fn canonical(value: &str) -> String {
-    let mut text = String::with_capacity(value.len());
-    write(value, MAX_DEPTH, &mut text);
+/// (`1.0` is `1`, and no digit is lost). What is deeper than 128 levels, or no Unicode text, stays as
+/// it is written.
+///
+/// # Examples
+///
+/// ```
+/// use hoist_trace::canonical_json;
+///
+/// let text = canonical_json(r#"{ "b": 1.50, "a": "\u0078" }"#);
+/// assert_eq!(text, r#"{"a":"x","b":1.5}"#);
+/// ```
+pub fn canonical_json(json: &str) -> String {
+    let mut text = String::with_capacity(json.len());
+    write(json, MAX_DEPTH, &mut text);
     text
 }
 
@@ -59,11 +69,12 @@ fn write(value: &str, depth: usize, text: &mut String) {
 }
 
 /// The members of an object; `None` where a key is no Unicode text.
-pub(super) fn members(object: &str) -> Option<BTreeMap<Cow<'_, str>, &RawValue>> {
+pub(crate) fn members(object: &str) -> Option<BTreeMap<Cow<'_, str>, &RawValue>> {
     serde_json::from_str(object).ok()
 }
 
-/// Sign, digits without zeros at either end, and a power of ten.
+/// A number by what it is: all its digits, without zeros that say nothing, as people write it where
+/// that is short, else with a power of ten.
 fn number(text: &str) -> Cow<'_, str> {
     let (sign, rest) = text.strip_prefix('-').map_or(("", text), |rest| ("-", rest));
     let (mantissa, exponent) = rest.split_once(['e', 'E']).unwrap_or((rest, "0"));
@@ -81,7 +92,16 @@ fn number(text: &str) -> Cow<'_, str> {
         .zip(length(&significant[trimmed.len()..]))
         .and_then(|(power, zeros)| power.checked_add(zeros));
     match power {
-        Some(0) => Cow::Owned(format!("{sign}{trimmed}")),
+        Some(power @ 0..=20) => {
+            let zeros = "0".repeat(usize::try_from(power).unwrap_or_default());
+            Cow::Owned(format!("{sign}{trimmed}{zeros}"))
+        }
+        Some(power @ -20..0) => {
+            let behind = usize::try_from(power.unsigned_abs()).unwrap_or_default();
+            let padded = format!("{trimmed:0>width$}", width = behind + 1);
+            let (whole, fraction) = padded.split_at(padded.len() - behind);
+            Cow::Owned(format!("{sign}{whole}.{fraction}"))
+        }
         Some(power) => Cow::Owned(format!("{sign}{trimmed}e{power}")),
         None => Cow::Borrowed(text),
     }
@@ -102,7 +122,7 @@ mod tests {
             ("-120", "-1.2E+2"),
             ("12345678901234567890123", "1.2345678901234567890123e22"),
         ] {
-            assert_eq!(canonical(one), canonical(other), "{one} {other}");
+            assert_eq!(canonical_json(one), canonical_json(other), "{one} {other}");
         }
         for (one, other) in [
             ("1", "\"1\""),
@@ -112,10 +132,13 @@ mod tests {
             ("null", "{}"),
             (r#""\ud83d""#, r#""\ud83e""#),
         ] {
-            assert_ne!(canonical(one), canonical(other), "{one} {other}");
+            assert_ne!(canonical_json(one), canonical_json(other), "{one} {other}");
+        }
+        for number in ["12.5", "1200", "-0.05", "0.5"] {
+            assert_eq!(canonical_json(number), number);
         }
         let deep = format!("{}{}", "[".repeat(5_000), "]".repeat(5_000));
-        assert_eq!(canonical(&deep), deep);
-        assert_eq!(canonical("1e99999999999999999999"), "1e99999999999999999999");
+        assert_eq!(canonical_json(&deep), deep);
+        assert_eq!(canonical_json("1e99999999999999999999"), "1e99999999999999999999");
     }
 }

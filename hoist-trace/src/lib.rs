@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
+mod canonical;
 pub mod credentials;
 pub mod episode;
 mod json;
@@ -16,6 +17,7 @@ mod runs;
 pub mod sessions;
 mod turns;
 
+pub use canonical::canonical_json;
 pub use episode::Episode;
 pub use json::Json;
 

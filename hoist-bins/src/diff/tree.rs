@@ -1,9 +1,9 @@
 //! JSON by what it says, and where two values differ.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use hoist_trace::canonical_json;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
@@ -31,7 +31,7 @@ pub(super) struct Change {
 
 impl Tree {
     pub(super) fn parse(json: &str) -> Self {
-        Self::read(json, MAX_DEPTH)
+        Self::read(&canonical_json(json), MAX_DEPTH)
     }
 
     /// A text by what it says: what is an object or a list in JSON as that, all else as text.
@@ -51,34 +51,22 @@ impl Tree {
         Self::Leaf(value.to_string())
     }
 
+    /// Reads a canonical text.
     fn read(json: &str, depth: usize) -> Self {
-        let json = json.trim_matches([' ', '\t', '\r', '\n']);
         match json.as_bytes().first() {
-            Some(b'{') if depth > 0 => {
-                match serde_json::from_str::<BTreeMap<String, &RawValue>>(json) {
-                    Ok(members) => Self::Object(
-                        members
-                            .into_iter()
-                            .map(|(key, value)| (key, Self::read(value.get(), depth - 1)))
-                            .collect(),
-                    ),
-                    // A key that is no Unicode text.
-                    Err(_) => Self::Leaf(json.to_owned()),
-                }
-            }
-            Some(b'[') if depth > 0 => match serde_json::from_str::<Vec<&RawValue>>(json) {
-                Ok(items) => Self::List(
-                    items.into_iter().map(|item| Self::read(item.get(), depth - 1)).collect(),
-                ),
-                Err(_) => Self::Leaf(json.to_owned()),
-            },
-            Some(b'"') => match serde_json::from_str::<Cow<'_, str>>(json) {
-                Ok(text) => Self::string(&text),
-                Err(_) => Self::Leaf(json.to_owned()),
-            },
-            Some(b'-' | b'0'..=b'9') => Self::Leaf(number(json)),
-            _ => Self::Leaf(json.to_owned()),
+            Some(b'{') if depth > 0 => serde_json::from_str::<BTreeMap<String, &RawValue>>(json)
+                .map(|members| {
+                    let read =
+                        |(key, value): (_, &RawValue)| (key, Self::read(value.get(), depth - 1));
+                    Self::Object(members.into_iter().map(read).collect())
+                }),
+            Some(b'[') if depth > 0 => serde_json::from_str::<Vec<&RawValue>>(json).map(|items| {
+                Self::List(items.iter().map(|item| Self::read(item.get(), depth - 1)).collect())
+            }),
+            _ => return Self::Leaf(json.to_owned()),
         }
+        // A key that is no Unicode text.
+        .unwrap_or_else(|_| Self::Leaf(json.to_owned()))
     }
 
     /// The value as JSON in one line; equal values have equal texts.
@@ -184,39 +172,6 @@ pub(super) fn is_within(path: &str, outer: &str) -> bool {
         rest = behind;
     }
     rest.is_empty() || rest.starts_with(['.', '['])
-}
-
-/// A number by what it is: all its digits, without zeros at either end, and a power of ten.
-fn number(text: &str) -> String {
-    let (sign, rest) = text.strip_prefix('-').map_or(("", text), |rest| ("-", rest));
-    let (mantissa, exponent) = rest.split_once(['e', 'E']).unwrap_or((rest, "0"));
-    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    let digits = [whole, fraction].concat();
-    let digits = digits.trim_start_matches('0');
-    let short = digits.trim_end_matches('0');
-    if short.is_empty() {
-        return "0".to_owned();
-    }
-    let places = i64::try_from(digits.len() - short.len()).ok();
-    let fraction = i64::try_from(fraction.len()).ok();
-    let power = exponent.parse::<i64>().ok().zip(places).zip(fraction).and_then(
-        |((exponent, places), fraction)| exponent.checked_add(places)?.checked_sub(fraction),
-    );
-    match power {
-        // As people write it, where that is short.
-        Some(power @ 0..=20) => {
-            let zeros = "0".repeat(usize::try_from(power).unwrap_or_default());
-            [sign, short, &zeros].concat()
-        }
-        Some(power @ -20..0) => {
-            let behind = usize::try_from(power.unsigned_abs()).unwrap_or_default();
-            let padded = format!("{short:0>width$}", width = behind + 1);
-            let (whole, fraction) = padded.split_at(padded.len() - behind);
-            format!("{sign}{whole}.{fraction}")
-        }
-        Some(power) => format!("{sign}{short}e{power}"),
-        None => text.to_owned(),
-    }
 }
 
 #[cfg(test)]

@@ -8,8 +8,7 @@ use std::task::{Context, Poll, Waker};
 
 use hoist_proxy_core::json::object_set;
 use hoist_proxy_core::{
-    Closing, Frame, Framing, Kind, Line, Message, Part, RawJson, ReadLines, RequestId, WriteLines,
-    names,
+    Closing, Frame, Framing, Kind, Line, Message, RawJson, ReadLines, RequestId, WriteLines, names,
 };
 use serde_json::json;
 use tokio::time::{Instant, Sleep};
@@ -223,15 +222,6 @@ impl WriteLines for Writer {
 
     fn send(&mut self, line: Line) {
         lock(&self.state).hear(&line);
-    }
-
-    fn send_part(&mut self, part: Part) {
-        // Parts are not asked for: a request is understood as a whole.
-        debug_assert!(false, "a part of {} bytes was not asked for", part.bytes.len());
-    }
-
-    fn accepts_parts(&self) -> bool {
-        false
     }
 
     fn poll_flush(&mut self, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -1,6 +1,5 @@
 //! Serving what was recorded: a server with no server behind it.
 
-mod canonical;
 mod halves;
 mod recording;
 

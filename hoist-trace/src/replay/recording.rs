@@ -9,7 +9,7 @@ use bytes::Bytes;
 use hoist_proxy_core::json::object_remove;
 use hoist_proxy_core::{Kind, Line, Message, RawJson, RequestId, names};
 
-use super::canonical::{canonical, members};
+use crate::canonical::{canonical_json, members};
 use crate::log::{Entry, LogError, LogReader, Origin};
 
 /// What was asked: the method, and the params by what they say.
@@ -28,7 +28,7 @@ impl Question {
             names::INITIALIZE | names::DISCOVER => String::new(),
             _ => request.params().map_or_else(String::new, |params| {
                 let params = object_remove(params, names::META);
-                let text = canonical(params.as_str());
+                let text = canonical_json(params.as_str());
                 // A host may leave out what another spells out.
                 if matches!(&*text, "{}" | "null") { String::new() } else { text }
             }),
@@ -216,7 +216,7 @@ fn asked(message: &Message, t_ms: u64, open: &mut Vec<Open>) {
 fn differing(one: &str, other: &str) -> usize {
     let (Some(one), Some(other)) = (members(one), members(other)) else { return usize::MAX };
     let is_same = |key: &Cow<'_, str>| match (one.get(key), other.get(key)) {
-        (Some(one), Some(other)) => canonical(one.get()) == canonical(other.get()),
+        (Some(one), Some(other)) => canonical_json(one.get()) == canonical_json(other.get()),
         _ => false,
     };
     let missing = other.keys().filter(|key| !one.contains_key(*key)).count();
