@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use http::header::{AUTHORIZATION, HOST, ORIGIN};
 use http::uri::Authority;
-use http::{HeaderMap, StatusCode, Uri};
+use http::{HeaderMap, HeaderValue, StatusCode, Uri};
 use subtle::ConstantTimeEq as _;
 
 /// What requests must have.
@@ -58,15 +58,17 @@ impl Access {
         if self.token.is_none() && !host.as_ref().is_some_and(|host| self.is_ours(host)) {
             return Err(Denied::Host);
         }
-        let Some(origin) = headers.get(ORIGIN) else { return Ok(()) };
-        let origin = origin.to_str().ok().and_then(|origin| origin.parse::<Uri>().ok());
-        let site = origin.as_ref().and_then(Uri::authority);
         let is_own = |site: &Authority| {
             is_loopback_name(site.host())
                 || self.is_ours(site)
                 || host.as_ref().is_some_and(|host| host.host().eq_ignore_ascii_case(site.host()))
         };
-        if site.is_some_and(is_own) { Ok(()) } else { Err(Denied::Origin) }
+        // Each of them, should there be several: another program may heed another one.
+        let is_allowed = |origin: &HeaderValue| {
+            let origin = origin.to_str().ok().and_then(|origin| origin.parse::<Uri>().ok());
+            origin.as_ref().and_then(Uri::authority).is_some_and(is_own)
+        };
+        if headers.get_all(ORIGIN).iter().all(is_allowed) { Ok(()) } else { Err(Denied::Origin) }
     }
 
     pub(super) fn check_token(&self, headers: &HeaderMap) -> Result<(), Denied> {
@@ -115,8 +117,6 @@ fn host(uri: &Uri, headers: &HeaderMap) -> Option<Authority> {
 
 #[cfg(test)]
 mod tests {
-    use http::HeaderValue;
-
     use super::*;
 
     fn access(address: &str, token: Option<&str>) -> Access {
@@ -185,6 +185,9 @@ mod tests {
                 assert_eq!(with(&access, origin), Err(Denied::Origin), "{origin}");
             }
         }
+        let both = [("origin", "http://localhost"), ("origin", "http://evil.example")];
+        let both = [&[("host", "localhost")][..], &both].concat();
+        assert_eq!(site(&access("127.0.0.1:8931", None), &both), Err(Denied::Origin));
         let access = access("0.0.0.0:443", Some("t"));
         let own = [("host", "hoist.example"), ("origin", "https://hoist.example")];
         assert_eq!(site(&access, &own), Ok(()));

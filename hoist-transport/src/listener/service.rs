@@ -471,10 +471,11 @@ fn gone() -> Refused {
     refusal(StatusCode::NOT_FOUND, None, INVALID_REQUEST, ENDED)
 }
 
-/// The session of this request is over before it could be made.
+/// The session that this request was given is over before it could be made. Neither its host nor its
+/// revision knows of that session, so it is not told that the session is gone.
 fn no_server(session: &Session, message: &Message) -> Refused {
     if session.has_begun() {
-        return gone();
+        return later("the server ended just before the request", Some(message));
     }
     let (id, code) = (answerable(message), hoist_proxy_core::INTERNAL_ERROR);
     refusal(StatusCode::BAD_GATEWAY, id, code, NEVER_BEGAN)
