@@ -53,8 +53,17 @@ fn recording(paths: &[PathBuf], program: &str) -> Option<Recording> {
             Ok((path, reader)) => {
                 let mut recording = Recording::default();
                 let began = reader.header().started_unix_ms;
-                if let Err(error) = recording.add(reader) {
-                    complain(program, &with_causes(&error));
+                match recording.add(reader) {
+                    Ok(report) if report.bad_lines > 0 => {
+                        let (lines, path) =
+                            (text::counted(report.bad_lines, "line"), text::file(&path));
+                        let said = format!(
+                            "{path}: {lines} not readable; `hoist validate {path}` lists them"
+                        );
+                        complain(program, &said);
+                    }
+                    Ok(_) => {}
+                    Err(error) => complain(program, &with_causes(&error)),
                 }
                 sessions.push((began, path, recording));
             }

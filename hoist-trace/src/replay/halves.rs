@@ -8,7 +8,8 @@ use std::task::{Context, Poll, Waker};
 
 use hoist_proxy_core::json::object_set;
 use hoist_proxy_core::{
-    Closing, Frame, Framing, Kind, Line, Message, RawJson, ReadLines, RequestId, WriteLines, names,
+    Ambiguity, Closing, Frame, Framing, INVALID_REQUEST, Kind, Line, Message, PARSE_ERROR, RawJson,
+    ReadLines, RequestId, WriteLines, names,
 };
 use serde_json::json;
 use tokio::time::{Instant, Sleep};
@@ -64,7 +65,11 @@ impl State {
             }
             return;
         }
-        let Ok(message) = Message::parse(line) else { return };
+        let message = match Message::parse(line) {
+            Ok(message) => message,
+            Err(_) if line.body().trim_ascii().is_empty() => return,
+            Err(ambiguity) => return self.unreadable(&ambiguity),
+        };
         let Some(id) = message.id().filter(|_| message.kind() == Kind::Request) else { return };
         let Some(question) = Question::of(&message) else { return };
         let time = self.asked.entry(question.clone()).or_default();
@@ -92,6 +97,13 @@ impl State {
         if let Some(message) = &answer.message {
             self.say(at, &object_set(message, "id", &raw(id)));
         }
+    }
+
+    /// What is no message for certain may still be waited for.
+    fn unreadable(&mut self, ambiguity: &Ambiguity) {
+        let code = if *ambiguity == Ambiguity::NotJson { PARSE_ERROR } else { INVALID_REQUEST };
+        let error = json!({"code": code, "message": format!("hoist: {ambiguity}")});
+        self.say(Instant::now(), &reply(&RequestId::null(), "error", &error.to_string()));
     }
 
     fn miss(&mut self, id: &RequestId, question: &Question) {

@@ -10,7 +10,7 @@ use hoist_proxy_core::json::object_remove;
 use hoist_proxy_core::{Kind, Line, Message, RawJson, RequestId, names};
 
 use crate::canonical::{canonical_json, members};
-use crate::log::{Entry, LogError, LogReader, Origin};
+use crate::log::{Entry, LogError, LogReader, Origin, ReadReport};
 
 /// What was asked: the method, and the params by what they say.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -79,14 +79,15 @@ struct Open {
 }
 
 impl Recording {
-    /// Adds what a log holds. Lines that are no entries are passed over.
+    /// Adds what a log holds. Lines that are no entries are passed over; what [`LogReader::report`]
+    /// says of them at the end is returned.
     ///
     /// # Errors
     ///
     /// [`LogError`] when the log cannot be read any further; what was read before is kept.
-    pub fn add<R: BufRead>(&mut self, reader: LogReader<R>) -> Result<(), LogError> {
+    pub fn add<R: BufRead>(&mut self, mut reader: LogReader<R>) -> Result<ReadReport, LogError> {
         let mut open: Vec<Open> = Vec::new();
-        for entry in reader {
+        for entry in &mut reader {
             match entry {
                 Ok(entry) => self.entry(&entry, &mut open),
                 Err(error) if error.is_bad_line() => {}
@@ -99,7 +100,7 @@ impl Recording {
                 self.keep(question, answer);
             }
         }
-        Ok(())
+        Ok(reader.report())
     }
 
     /// Adds what another holds, behind what this one does.

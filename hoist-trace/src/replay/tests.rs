@@ -61,6 +61,8 @@ async fn what_was_asked_before_is_answered_as_before() {
         &call("8", r#"{"a":1,"b":[2]}"#),
         &call("9", r#"{"a":3}"#),
         r#"{"id":10,"method":"ping"}"#,
+        r#"{"id":11,"method":"#,
+        r#"{"id":12,"id":13,"method":"ping"}"#,
     ];
     let told = told(ReplayServer::new(recorded()), &asked).await;
     assert_eq!(
@@ -72,6 +74,8 @@ async fn what_was_asked_before_is_answered_as_before() {
             r#"{ "result":{"content":["second"]}, "id":8 }"#,
             r#"{"id":9,"error":{"code":-5,"message":"no"}}"#,
             r#"{"jsonrpc":"2.0","id":10,"result":{}}"#,
+            r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"hoist: it is not valid JSON"}}"#,
+            r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"hoist: key \"id\" stands twice"}}"#,
         ]
     );
 }
