@@ -88,19 +88,16 @@ fn check_log(log: &Path, calls: usize) {
     assert_eq!((episode.calls().count(), episode.results().count()), (calls, calls));
 }
 
-/// So many calls has each modern caller: with them a session has as many streams as it may have.
-const FEW: usize = 16;
-
 #[test]
 fn modern_callers_that_share_a_session_are_told_each_its_own() {
     let folder = TempDir::new().expect("a temporary directory");
     let logs = folder.path().join("logs");
     let record = ["--record".into(), logs.clone().into()];
-    let proxy = Listening::start(hoist_mcp(), &record, &crowd(MANY * FEW), folder.path());
+    let proxy = Listening::start(hoist_mcp(), &record, &crowd(MANY * MANY), folder.path());
     run(async {
         let mut calls = Vec::new();
         for caller in 0..MANY {
-            for id in 0..FEW {
+            for id in 0..MANY {
                 let address = proxy.address().to_owned();
                 calls.push(tokio::spawn(async move {
                     let text = format!("call {id} of caller {caller}");
@@ -118,5 +115,5 @@ fn modern_callers_that_share_a_session_are_told_each_its_own() {
         }
     });
     proxy.stop();
-    check_log(&crate::log::only_log(&logs), MANY * FEW);
+    check_log(&crate::log::only_log(&logs), MANY * MANY);
 }
