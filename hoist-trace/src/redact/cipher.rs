@@ -63,7 +63,7 @@ impl Cipher {
             } else {
                 // No word stands for itself: a step in a shuffled order of all words of the form.
                 (0..ROUNDS).for_each(|round| self.round(round, &tweak, &mut word, &radices, false));
-                word[0] = (word[0] + 1) % radices[0];
+                step(&mut word, &radices);
                 (0..ROUNDS)
                     .rev()
                     .for_each(|round| self.round(round, &tweak, &mut word, &radices, true));
@@ -148,6 +148,17 @@ impl Cipher {
 
 fn bytes(word: &[u32]) -> Vec<u8> {
     word.iter().flat_map(|index| index.to_le_bytes()).collect()
+}
+
+/// Counts on by one, the first place being the fastest, and round from the last word to the first.
+/// All words are on one round: on shorter ones a word might be the only one that fits, and stay.
+fn step(word: &mut [u32], radices: &[u32]) {
+    for (index, radix) in word.iter_mut().zip(radices) {
+        *index = (*index + 1) % *radix;
+        if *index > 0 {
+            return;
+        }
+    }
 }
 
 /// Numbers from blocks that the key draws.
@@ -239,5 +250,25 @@ mod tests {
             tokens.insert(cipher.alphabets.char(symbols[0]));
         }
         assert_eq!(tokens, ('n'..='z').collect());
+    }
+
+    #[test]
+    fn a_word_is_exchanged_however_few_others_fit() {
+        let mut cipher = cipher(4);
+        let few = ["17", "40", "93"];
+        let mut tokens = HashSet::new();
+        let text = |alphabets: &mut Alphabets, symbols: &[Symbol]| -> String {
+            symbols.iter().map(|symbol| alphabets.char(*symbol)).collect()
+        };
+        for word in few {
+            let mut symbols: Vec<_> = word.chars().map(|c| cipher.alphabets.symbol(c)).collect();
+            cipher.exchange(&mut symbols, |alphabets, symbols| {
+                few.contains(&&*text(alphabets, symbols))
+            });
+            let token = text(&mut cipher.alphabets, &symbols);
+            assert_ne!(token, word);
+            tokens.insert(token);
+        }
+        assert_eq!(tokens, few.map(String::from).into());
     }
 }

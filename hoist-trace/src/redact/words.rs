@@ -371,6 +371,16 @@ mod tests {
             assert_eq!(width(digits), fits);
             assert_eq!(width(&token(&mut words, digits)), fits, "{digits}");
         }
+        // Of those that are as long and fit the same integers there may be few.
+        for n in 0..200_u64 {
+            for number in [1_u64 << 63, u64::MAX - 200, 10_u64.pow(19) + 1, (1 << 63) - 200] {
+                let digits = (number + n).to_string();
+                let token = token(&mut words, &digits);
+                assert_ne!(token, digits);
+                assert_eq!(width(&token), width(&digits), "{digits} {token}");
+                assert!(all.insert(token), "{digits}");
+            }
+        }
         let long = format!("00{}5000", "1203".repeat(400));
         let other = token(&mut words, &long);
         assert!(other.starts_with("00") && other.ends_with("000") && other.len() == long.len());
