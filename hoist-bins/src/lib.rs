@@ -9,6 +9,7 @@ mod export;
 mod listen;
 mod logs;
 pub mod mcp;
+mod private;
 pub mod program;
 mod redact;
 mod replay;

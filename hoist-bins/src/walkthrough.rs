@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use thiserror::Error;
 
 use crate::cli::TryOptions;
+use crate::private;
 use crate::text::cut;
 
 /// Why the walkthrough could not be run to its end.
@@ -72,13 +73,10 @@ pub fn run(options: &TryOptions, out: &mut impl Write) -> Result<()> {
 /// Makes a new directory in this one, which must be there: the recorder would make both, and only
 /// one of them would be removed.
 fn temporary_dir(parent: &Path) -> Result<PathBuf> {
-    let mut builder = fs::DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     let name = format!("hoist-try-{}", std::process::id());
     for attempt in 0..100_u32 {
         let dir = parent.join(format!("{name}-{attempt}"));
-        match builder.create(&dir) {
+        match private::new_dir(&dir) {
             Ok(()) => return Ok(dir),
             // What an earlier process of this number left behind, or somebody put there.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}

@@ -1,8 +1,10 @@
 //! The files that the tables are written to.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+
+use crate::private;
 
 /// How much of each file is held before it is written, in bytes.
 const BUFFER_BYTES: usize = 64 << 10;
@@ -42,12 +44,7 @@ impl Folder {
         dir: &Path,
         names: [&str; N],
     ) -> Result<(Self, [Output; N]), FolderError> {
-        let mut builder = DirBuilder::new();
-        builder.recursive(true);
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder
-            .create(dir)
+        private::make_dirs(dir)
             .map_err(|source| FolderError::Directory { path: dir.to_owned(), source })?;
         let mut folder = Self { files: Vec::with_capacity(N) };
         // All are looked for before any is made: a refusal leaves the directory as it was.
@@ -57,7 +54,7 @@ impl Folder {
         let mut outputs = Vec::with_capacity(N);
         for name in names {
             let (path, part) = (dir.join(name), dir.join(format!("{name}.part")));
-            let file = open_new(&part).map_err(|source| match source.kind() {
+            let file = private::new_file(&part).map_err(|source| match source.kind() {
                 io::ErrorKind::AlreadyExists => FolderError::Unfinished { path: part.clone() },
                 _ => FolderError::Write { path: part.clone(), source },
             })?;
@@ -106,12 +103,4 @@ fn refuse(path: PathBuf) -> Result<(), FolderError> {
         Err(source) => Err(FolderError::Write { path, source }),
         Ok(_) => Err(FolderError::Exists { path }),
     }
-}
-
-fn open_new(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
 }

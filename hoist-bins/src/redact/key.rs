@@ -1,13 +1,13 @@
 //! The key that tokens are made under.
 
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
 use hoist_trace::redact::Key;
 
 use super::Error;
-use crate::text;
+use crate::{private, text};
 
 /// A key, and what the user should know of it.
 #[derive(Debug)]
@@ -55,11 +55,7 @@ fn made(path: &Path) -> Result<Vec<u8>, Error> {
     let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
     let mut text: String = digits.filter_map(|digit| char::from_digit(digit.into(), 16)).collect();
     text.push('\n');
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(path).map_err(Error::io("make the key", path))?;
+    let mut file = private::new_file(path).map_err(Error::io("make the key", path))?;
     let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
     if let Err(source) = written {
         // Half a key would be taken for one.

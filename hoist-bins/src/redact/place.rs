@@ -1,10 +1,11 @@
 //! Where copies may be written.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, File};
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use super::Error;
+use crate::private;
 
 /// A directory for copies that has nothing to do with what is copied.
 #[derive(Debug)]
@@ -55,7 +56,7 @@ impl Out {
 
     /// Makes the directory if it is missing.
     pub(super) fn make(&self) -> Result<(), Error> {
-        make_dir(&self.real).map_err(Error::io("make", &self.path))
+        private::make_dirs(&self.real).map_err(Error::io("make", &self.path))
     }
 
     /// Makes a file, and the directories it is in, that nobody else can read. Another file's name
@@ -63,16 +64,12 @@ impl Out {
     pub(super) fn create(&self, name: &Path) -> Result<(PathBuf, File), Error> {
         let wanted = self.real.join(name);
         let dir = wanted.parent().unwrap_or(&self.real);
-        make_dir(dir).map_err(Error::io("make", dir))?;
+        private::make_dirs(dir).map_err(Error::io("make", dir))?;
         let mut number = 1_u64;
         loop {
             let name = if number == 1 { name.to_owned() } else { numbered(name, number) };
             let path = self.real.join(&name);
-            let mut options = OpenOptions::new();
-            options.write(true).create_new(true);
-            #[cfg(unix)]
-            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-            match options.open(&path) {
+            match private::new_file(&path) {
                 Ok(file) => return Ok((name, file)),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
                 Err(source) => return Err(Error::io("make", &path)(source)),
@@ -96,14 +93,6 @@ fn numbered(name: &Path, number: u64) -> PathBuf {
         numbered.push(extension);
     }
     name.with_file_name(numbered)
-}
-
-fn make_dir(path: &Path) -> io::Result<()> {
-    let mut builder = DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path)
 }
 
 /// The path without links: of what does not exist, the part that does.
